@@ -1,5 +1,5 @@
 """Figures from the synthetic program: the table over depth, threads, stacks and live blocks; how it scales with threads;
-how the file grows with the length of a run; what a live block costs the collector."""
+how the file grows with the length of a run; what live blocks and stacks cost in memory. And from a script of many processes."""
 import itertools
 import os
 import subprocess
@@ -16,6 +16,7 @@ def program():
     source = os.path.join(workloads.HERE, "synthetic.c")
     target = os.path.join(workloads.OUT, "synthetic")
     if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
+        os.makedirs(workloads.OUT, exist_ok=True)
         # Sibling calls would take the frames away that are to be measured.
         subprocess.run(["gcc", "-O2", "-g", "-fno-optimize-sibling-calls", "-fno-inline", "-pthread", source, "-o", target], check=True)
     return target
@@ -25,12 +26,12 @@ def synthetic(depth=20, threads=1, stacks=1, live=0, pairs=PAIRS):
     return workloads.Workload([program()] + [str(n) for n in (depth, threads, stacks, live, pairs)])
 
 
-def grid():
-    """All combinations: {name: workload}."""
+def grid(scale=1):
+    """All combinations: {name: workload}; `scale`: of the number of allocations, and of live blocks."""
     table = {}
     for depth, threads, stacks, live in itertools.product(DEPTHS, THREADS, STACKS, LIVE):
         name = "depth %d, %d thr, %s, %s" % (depth, threads, "1 stack" if stacks == 1 else "4096 stacks", "1M live" if live else "0 live")
-        table[name] = synthetic(depth, threads, stacks, live)
+        table[name] = synthetic(depth, threads, stacks, int(live * scale), int(PAIRS * scale))
     return table
 
 
@@ -39,14 +40,37 @@ def median(values):
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
-def scaling(prefix, rounds, pairs=10000000):
-    """T(4 threads) / T(1 thread), the same work for each thread: (plain, recorded)."""
+def threads(ways, rounds, pairs=3000000, counts=(1, 2, 4, 8)):
+    """{way: {threads: seconds}}: each thread makes the same number of allocations, whatever their number is."""
     walls = {}
     for _ in range(rounds):
-        for recorded, threads in itertools.product((False, True), (1, 4)):
-            cost = measure.run(synthetic(20, threads, 4096, pairs=pairs), prefix if recorded else ())
-            walls.setdefault((recorded, threads), []).append(cost.wall_s)
-    return tuple(median(walls[recorded, 4]) / median(walls[recorded, 1]) for recorded in (False, True))
+        for count, (way, prefix) in itertools.product(counts, ways.items()):
+            walls.setdefault((way, count), []).append(measure.run(synthetic(20, count, 4096, pairs=pairs), prefix).wall_s)
+    return {way: {count: median(walls[way, count]) for count in counts} for way in ways}
+
+
+def processes(ways, rounds, commands=500):
+    """{way: Cost} of a shell script of short commands, one after the other. heaptrack records the shell alone."""
+    script = "i=0; while [ $i -lt %d ]; do /bin/true || exit 1; i=$((i + 1)); done" % commands
+    costs = {}
+    for _ in range(rounds):
+        for way, prefix in ways.items():
+            costs.setdefault(way, []).append(measure.run(workloads.Workload(["sh", "-c", script]), prefix))
+    return {way: measure.Cost(median([c.wall_s for c in costs[way]]), median([c.cpu_s for c in costs[way]]), 0) for way in ways}
+
+
+def memory(prefix, collector, live=2000000, stacks=65536, pairs=PAIRS):
+    """What recording adds to the program's resident size, and the collector's: in bytes, for a program with next to nothing
+    alive, and how much more for each live block and for each distinct stack: {"program": (bytes, block, stack), "collector": …}.
+    And the program's heap for each live block, in bytes."""
+    def sizes(*parameters):
+        work = synthetic(*parameters, pairs=pairs)
+        alone, recorded = measure.memory(work), measure.memory(work, prefix)
+        name = os.path.basename(program())
+        return {"program": recorded.get(name, 0) - alone.get(name, 0), "collector": recorded.get(collector, 0)}, alone.get(name, 0)
+
+    (none, base), (blocks, heap), (paths, _) = sizes(20, 1, 1, 0), sizes(20, 1, 1, live), sizes(20, 1, stacks, 0)
+    return {who: (none[who], (blocks[who] - none[who]) / live, (paths[who] - none[who]) / stacks) for who in none}, (heap - base) / live
 
 
 def file_growth(prefix, profile, pairs=2000000):
@@ -57,9 +81,3 @@ def file_growth(prefix, profile, pairs=2000000):
         sizes.append(os.path.getsize(profile))
     return tuple(sizes)
 
-
-def collector_per_block(prefix, collector, live=2000000):
-    """What the collector's memory grows by for each live block, in bytes."""
-    none = measure.memory(synthetic(20, 1, 1, 0), prefix).get(collector, 0)
-    many = measure.memory(synthetic(20, 1, 1, live), prefix).get(collector, 0)
-    return (many - none) / live

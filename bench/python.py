@@ -152,13 +152,13 @@ def mean(results, way, what=WALL):
 def verdicts(results, ways, calls):
     """(limit in words, figure in words, whether it holds). `calls`: ratios of pairs, or None."""
     default = mean(results, "tidemark")
-    yield "default mode at most 1.2x over all scripts", "%.2fx" % default, default <= 1.2
+    yield "default mode at most 1.15x over all scripts", "%.2fx" % default, default <= 1.15
     if calls:
-        yield ("calls at most 3 % slower", "%.1f %% (the whole command %.1f %%), in %d pairs" % (
-            100 * calls[WORK] - 100, 100 * calls[WALL] - 100, PAIRS), calls[WORK] <= 1.03)
+        yield ("calls at most 2 % slower", "%.1f %% (the whole command %.1f %%), in %d pairs" % (
+            100 * calls[WORK] - 100, 100 * calls[WALL] - 100, PAIRS), calls[WORK] <= 1.02)
     if "objects" in ways:
         objects = mean(results, "objects")
-        yield "every object at most 1.8x", "%.2fx" % objects, objects <= 1.8
+        yield "every object at most 1.5x", "%.2fx" % objects, objects <= 1.5
     for way, other in (("tidemark", "memray"), ("objects", "memray objects")):
         if way in ways and other in ways:
             own, theirs = ([mean(results, w, what) for what in (WALL, WORK)] for w in (way, other))

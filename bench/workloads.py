@@ -1,6 +1,7 @@
 """The real programs that bench/run.py measures, and the inputs that it makes for them.
 
-Inputs are made once, the same on every machine, under bench/out/inputs; sizes are chosen for one to four seconds
+Inputs are made once, the same on every machine, under bench/out/inputs (TIDEMARK_BENCH_OUT in the environment names another
+folder than bench/out); sizes are chosen for one to four seconds
 without a profiler. After a change here, remove that folder. To add a workload, write a function with the decorator @workload.
 """
 import json
@@ -10,7 +11,7 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OUT = os.path.join(HERE, "out")
+OUT = os.environ.get("TIDEMARK_BENCH_OUT") or os.path.join(HERE, "out")
 INPUTS = os.path.join(OUT, "inputs")
 SCRATCH = os.path.join(OUT, "scratch")
 

@@ -50,6 +50,7 @@ compiled_seeds() {
 runs_of() {
     case $1 in
     fuzz_rings | fuzz_symbolizer) echo 2000 ;;
+    fuzz_import_*) echo 8000 ;;
     fuzz_names | fuzz_proc | fuzz_maps | fuzz_python | fuzz_jit) echo 20000 ;;
     *) echo 6000 ;;
     esac

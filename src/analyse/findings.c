@@ -185,6 +185,18 @@ static void leave_out_frozen(struct findings *f)
     f->list.count = kept;
 }
 
+/* What another tool has told is enough for these alone. */
+static void detect_imported(struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    if (!profile_lacks(p, UNKNOWN_PEAK))
+        detect_peak(f);
+    if (!profile_lacks(p, UNKNOWN_TEMPORARY | UNKNOWN_TIME | UNKNOWN_COUNTS))
+        detect_churn(f);
+    leave_out_frozen(f);
+    keep_best(f);
+}
+
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,
                   struct err *err)
 {
@@ -196,6 +208,10 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     leave_out_cut(f);
     f->basis.peak_bytes = f->places.total.profile->peak_bytes;
     detect_leaks(f);
+    if (f->places.total.profile->imported.from) {
+        detect_imported(f);
+        return 0;
+    }
     detect_growth(f);
     leave_out_lost(f);
     detect_peak(f);

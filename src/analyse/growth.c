@@ -381,6 +381,16 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
     int code = places_init(&g->places, r, &q->query, err);
     if (code)
         return code;
+    /* The verdict rests on stamps of /proc, marks and the account of resident memory. */
+    if (g->places.total.profile->imported.from) {
+        code =
+            err_set(err, -ENODATA,
+                    "this recording does not know growth: it was imported from %.100s; 'tidemark "
+                    "peaks' and 'tidemark report --since' show what changed",
+                    g->places.total.profile->imported.from);
+        growth_release(g);
+        return code;
+    }
     begin(g, q->mark);
     code = use_values(g, q, err); /* refuses a label that there is not */
     if (code) {

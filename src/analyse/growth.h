@@ -91,6 +91,7 @@ struct growth_site {
     int64_t lost_bytes;    /* allocated between them, and lost; with what only these lead to */
     int64_t led_bytes;     /* allocated between them, and lost as a part of another's */
     int64_t freed_bytes;   /* of what was gained: freed after the last mark, before the end */
+    int64_t risen_bytes;   /* without marks: since its growth began, by the clock of allocations */
     bool grows;            /* up to the last mark */
     struct trend trend;    /* of its live bytes; begin and end are numbers of marks, from 0 */
 };
@@ -156,6 +157,9 @@ bool growth_rose(const struct growth *g, enum growth_line line);
 /* Do blocks keep so much that is free on their pages that it is worth a word? */
 bool growth_pins_matter(const struct growth *g);
 double growth_last(const struct growth *g, enum growth_line line);
+/* Blocks that were live at the last mark, and freed when pages were looked at after it: what they
+ * leave free was in use at the mark. */
+double growth_freed_since(const struct growth *g);
 /* Marks, or seconds, between two moments. */
 double growth_span(const struct growth *g, size_t begin, size_t end);
 const char *growth_verdict_name(enum growth_verdict v); /* NULL: VERDICT_NONE */

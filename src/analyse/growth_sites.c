@@ -203,17 +203,22 @@ static double end_of_time(const struct chosen *c, const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
     double last = c->by.time[c->by.moments - 1];
+    /* The end of a process that is killed is noticed later: it was seen alive at the last stamp. */
+    if (p->stamps.count)
+        last = fmin(last, (double)vec_last(&p->stamps)->time_ns / 1e9);
     return end && end->time_ns ? fmin((double)end->time_ns / 1e9, last) : last;
 }
 
 /* As work goes on it grows, and did so not long before the end. */
 static bool goes_on_without_marks(const struct chosen *c, const struct finder *f, size_t k,
-                                  struct trend *t)
+                                  int64_t *risen)
 {
     const double *live = c->by.live + k * c->by.moments;
     size_t n = c->by.moments, last = n ? n - 1 : 0;
-    if (!trend_of(t, live, c->by.work, n) || !goes_on(t))
+    struct trend t;
+    if (!trend_of(&t, live, c->by.work, n) || !goes_on(&t))
         return false;
+    *risen = (int64_t)(live[last] - live[t.end > t.begin ? t.begin : t.skipped]);
     while (last > 0 && live[last] <= live[last - 1])
         last--;
     /* In the interval of the last rise nothing may have happened after it. */
@@ -267,10 +272,10 @@ static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t
 }
 
 /* When lost blocks were allocated is known better than by the ends of intervals: where a function
- * lost what it gained, and nobody else did, the whole leak is its own. */
+ * lost what it gained, and nobody else did in this time, the whole leak is its own. */
 static bool is_whole_leak(const struct growth *g, const struct growth_site *site)
 {
-    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][0];
+    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][g->first];
     return !g->mark && site->lost_bytes > 0 && (double)site->lost_bytes >= WHOLE_SHARE * lost &&
            (double)site->lost_bytes >= WHOLE_SHARE * (double)site->bytes &&
            (double)site->bytes >= WHOLE_SHARE * (double)site->lost_bytes;
@@ -288,13 +293,12 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
                                .held_blocks = f->at_last[place].count,
                                .lost_bytes = f->lost[place].amount,
                                .led_bytes = f->led[place].amount};
-    struct trend work = {0};
     if (!(g->mark ? trend_by_marks(c, k, &site.trend) : trend_by_time(g, c, k, &site.trend)))
         return;
     if (is_whole_leak(g, &site))
         site.trend = g->trends[GROWTH_LOST];
     site.grows = g->mark ? goes_on(&site.trend)
-                         : !site.trend.stopped && goes_on_without_marks(c, f, k, &work);
+                         : !site.trend.stopped && goes_on_without_marks(c, f, k, &site.risen_bytes);
     if (!site.grows && !is_other(g, &site))
         return;
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);

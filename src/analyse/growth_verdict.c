@@ -75,7 +75,7 @@ static bool grows_over_time(const struct growth *g, enum domain domain, double m
     double grown = 0;
     for (size_t i = 0; i < g->sites.count; i++)
         if (g->sites.items[i].domain == domain)
-            grown += (double)g->sites.items[i].bytes;
+            grown += (double)g->sites.items[i].risen_bytes;
     return grown >= TIME_GAIN && grown >= TIME_SHARE * most;
 }
 
@@ -165,11 +165,12 @@ static bool has_account(const struct growth *g)
     return g->account.last && !g->account.last->partial;
 }
 
-/* Blocks that were live at the last mark, and freed since: what they leave free was in use there.
- */
-static double freed_since(const struct growth *g)
+double growth_freed_since(const struct growth *g)
 {
-    return fmax(growth_last(g, GROWTH_LIVE) - (double)g->account.last->live_bytes, 0);
+    const struct footprint *last = g->account.last;
+    if (!last || !g->count || last->time_ns < g->stamp[g->count - 1]->time_ns)
+        return 0;
+    return fmax(growth_last(g, GROWTH_LIVE) - (double)last->live_bytes, 0);
 }
 
 /* What the allocator has beyond live blocks: counted, or what nothing else explains. */
@@ -177,7 +178,7 @@ static double kept(const struct growth *g)
 {
     const struct growth_account *a = &g->account;
     return has_account(g) ? (double)growth_account_part(a, PART_HELD) +
-                                (double)growth_account_part(a, PART_FREE) - freed_since(g)
+                                (double)growth_account_part(a, PART_FREE) - growth_freed_since(g)
                           : growth_last(g, GROWTH_HELD);
 }
 

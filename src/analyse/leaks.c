@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/known.h"
 #include "model/sampled.h"
 
 #define GREW_BLOCKS 16 /* fewer may look steady by chance */
@@ -323,6 +324,9 @@ static int resolve(struct leaks *l, struct err *err)
     int code = answer_process(l->recording, q, &l->profile, err);
     if (!code)
         code = sampled_heap_check(l->profile, err);
+    if (!code)
+        code = known_all(l->profile, UNKNOWN_LIVE | UNKNOWN_COUNTS, "blocks that were never freed",
+                         err);
     if (!code)
         code = leak_scan_resolve(l->profile, q->at, &l->scan, err);
     if (!code)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/known.h"
+
 /* Where nothing is left out, whatever was allocated counts, and no stack needs to be looked at. */
 static int count_all(struct threads *t, const struct recording *r, const struct query *asked,
                      const struct query *total, struct err *err)
@@ -236,6 +238,8 @@ int threads_init(struct threads *t, const struct recording *r, const struct quer
 {
     *t = (struct threads){.recording = r};
     int code = find_counted(t, r, q, err);
+    if (!code)
+        code = known_all(t->profile, UNKNOWN_TIME | UNKNOWN_HISTORY, "changes over time", err);
     if (code) {
         threads_release(t);
         return code;

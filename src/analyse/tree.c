@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "model/known.h"
+
 struct activity {
     int64_t gained, freed, count, own_gained, own_freed;
     uint64_t first_ns; /* 0: none */
@@ -107,7 +109,10 @@ int tree_init(struct tree *d, const struct recording *r, const struct query *q, 
     int code = places_init(&d->places, r, q, err);
     if (code)
         return code;
-    code = window_resolve(d->places.total.profile, q->since, q->at, &d->window, err);
+    code = known_all(d->places.total.profile, UNKNOWN_TIME | UNKNOWN_HISTORY, "changes over time",
+                     err);
+    if (!code)
+        code = window_resolve(d->places.total.profile, q->since, q->at, &d->window, err);
     if (code) {
         places_release(&d->places);
         return code;

@@ -7,6 +7,7 @@
 #define POWER       0.84 /* normal quantile: four times in five */
 #define WALK        0.9  /* correlation of residuals: no line has noise like that */
 #define FALLS       0.05 /* of what a series rises: less is no noise, it only ever rises */
+#define EXACT       1e-9 /* of the squares of all differences: no spread, but rounding */
 #define WARMER      0.7 /* of the spread of all: where more is left, noise has chosen, not warm-up */
 #define LATE_HALF   0.25 /* of what the early half gained: less is no ramp */
 #define LATE_FILLED 0.6  /* likewise, of what is left when most has come */
@@ -51,20 +52,25 @@ static double at(const struct series *s, size_t i)
     return s->x ? s->x[i] : (double)i;
 }
 
-/* The number of values to skip: where the spread of the later differences, for their number, is
- * least. */
+/* The number of values to skip: where the later differences spread least around the rate that they
+ * have in common, for their number. */
 static size_t warm_up(const struct series *s)
 {
     size_t n = s->count - 1, best = 0;
-    double least = INFINITY, sum = 0, squares = 0, score = 0;
+    double least = INFINITY, score = 0;
+    double sum = 0, squares = 0, length = 0, lengths = 0, both = 0;
     for (size_t i = n; i-- > 0;) {
-        double d = s->y[i + 1] - s->y[i];
+        double d = s->y[i + 1] - s->y[i], dx = s->x ? s->x[i + 1] - s->x[i] : 1;
         sum += d;
         squares += d * d;
-        double m = (double)(n - i), spread = squares - sum * sum / m;
+        length += dx;
+        lengths += dx * dx;
+        both += d * dx;
+        double m = (double)(n - i), rate = length > 0 ? sum / length : 0;
+        double spread = squares - 2 * rate * both + rate * rate * lengths;
         if (i > n / 2)
             continue;
-        score = (spread > 0 ? spread : 0) / (m * m);
+        score = (spread > EXACT * squares ? spread : 0) / (m * m);
         if (score <= least) {
             least = score;
             best = i;

@@ -191,7 +191,8 @@ void rows_json(const struct rows *r, const char *key, const struct report_sink *
                struct json *j);
 /* The members of one row, inside an object that the caller opened. */
 void row_json(const struct rows *r, const void *row, struct json *j);
-/* What CSV has, as it is: titles first, then the cells of each row. A cell is good until the next one. */
+/* What CSV has, as it is: titles first, then the cells of each row. A cell is good until the
+ * next one. */
 struct cell_taker {
     void (*title)(void *context, const char *name, enum column_kind kind);
     void (*cell)(void *context, const struct cell *cell);

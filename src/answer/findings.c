@@ -19,9 +19,15 @@ static bool is_recorded(const struct findings_all *all)
     return not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
 }
 
+/* Another tool has told of it: most is not known. */
+static bool is_imported(const struct findings_all *all)
+{
+    return findings_chosen(all)->places.total.profile->imported.from;
+}
+
 static bool is_clean(const struct findings_all *all)
 {
-    return !all->list.count && !all->cut_lost_blocks && is_recorded(all);
+    return !all->list.count && !all->cut_lost_blocks && is_recorded(all) && !is_imported(all);
 }
 
 /* Why nothing was found in the process that reports open on. */
@@ -31,6 +37,11 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
     const struct findings_basis *b = &f->basis;
     if (all->recording->profiles.count > 1 && !f->places.total.profile->together)
         say(out, "process %d: ", f->places.total.profile->pid);
+    if (is_imported(all)) {
+        say(out, "imported from %s: whether blocks were lost, and what grew, is not known",
+            f->places.total.profile->imported.from);
+        return;
+    }
     say(out, "peak %B", b->peak_bytes);
     if (b->reach_known)
         say(out, "; of %N block(s) left at the end %N %r lost (%B)", b->blocks_checked,
@@ -239,6 +250,8 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
         strbuf_puts(&text, ":");
         finding_place(j->of, j->own, &text);
         strbuf_puts(&text, ". ");
+    } else if (is_imported(all)) {
+        strbuf_puts(&text, "Nothing was found in what is known. ");
     } else if (is_clean(all)) {
         strbuf_puts(&text, "There is nothing worth your time. ");
     } else {
@@ -280,7 +293,7 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
         clean_reason(all, &why);
         wrap_text("  ", why.data, s->width, out);
         strbuf_release(&why);
-        if (!is_clean(all))
+        if (!is_clean(all) && !is_imported(all))
             add_next(all, file, s, out);
         return;
     }
@@ -478,7 +491,10 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
     json_string(&j, "schema", "tidemark.findings/1");
     json_program(&j, a->recording, a->profile);
     rows_json(&rows, "findings", NULL, &j);
-    json_bool(&j, "clean", is_clean(all));
+    if (is_imported(all) && !all->list.count)
+        json_null(&j, "clean");
+    else
+        json_bool(&j, "clean", is_clean(all));
     clean_reason(all, &text);
     json_string(&j, "basis", is_recorded(all) ? text.data : "not recorded");
     json_u64(&j, "planted_bytes", all->planted_bytes);

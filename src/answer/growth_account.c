@@ -222,9 +222,9 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
         say(out, " in %N arena(s)", a->last->arenas);
     }
     say(out, " and %B that are free on pages with live blocks", growth_account_part(a, PART_HELD));
-    double freed = growth_last(g, GROWTH_LIVE) - (double)a->last->live_bytes;
+    double freed = growth_freed_since(g);
     if (freed > 0 && freed < 0x1p63) { /* a damaged file may say anything */
-        say(out, "; %B of blocks were freed since the last mark", freed);
+        say(out, "; %B of blocks were freed since the last %r", freed, g->mark ? "mark" : "stamp");
     }
     if (a->last->trim_bytes) {
         say(out, "; malloc_trim(0) would release about %B, at most %B", a->last->trim_bytes,

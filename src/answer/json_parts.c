@@ -5,6 +5,7 @@
 
 #include "model/mapped_by.h"
 #include "model/not_recorded.h"
+#include "answer/imported.h"
 #include "answer/notes.h"
 #include "model/sampled.h"
 
@@ -18,6 +19,11 @@ static void json_command(struct json *j, const struct profile *p)
     json_end(j);
 }
 
+static void json_pid(struct json *j, const struct profile *p)
+{
+    json_i64_if(j, "pid", !profile_lacks(p, UNKNOWN_PROCESS), p->pid);
+}
+
 static void json_ending(struct json *j, const struct profile *p)
 {
     json_i64_if(j, "exit_code", p->exit_code >= 0, p->exit_code);
@@ -27,34 +33,36 @@ static void json_ending(struct json *j, const struct profile *p)
 void json_program(struct json *j, const struct recording *r, const struct profile *p)
 {
     json_command(j, p);
-    json_u64(j, "pid", p->pid);
+    json_pid(j, p);
     if (p->together)
         json_u64(j, "together", p->together);
     json_ending(j, p);
     bool recorded = not_recorded(p, &(size_t){0}) == RECORDED;
     json_bool(j, "complete", r->complete && p->complete && recorded);
-    json_u64(j, "duration_ns", p->duration_ns);
+    json_u64_if(j, "duration_ns", !profile_lacks(p, UNKNOWN_TIME), p->duration_ns);
+    imported_json(j, p);
 }
 
+/* Each with what must be known for it (enum unknown). */
 #define EACH_TOTAL(X)                                                                              \
-    X(allocations)                                                                                 \
-    X(frees)                                                                                       \
-    X(reallocations)                                                                               \
-    X(bytes_allocated)                                                                             \
-    X(live_blocks)                                                                                 \
-    X(live_bytes)                                                                                  \
-    X(peak_bytes)                                                                                  \
-    X(peak_time_ns)                                                                                \
-    X(temporary_allocations)                                                                       \
-    X(unknown_frees)                                                                               \
-    X(lost_events)                                                                                 \
-    X(truncated_stacks)                                                                            \
-    X(incomplete_stacks)
+    X(allocations, UNKNOWN_TOTALS | UNKNOWN_COUNTS)                                                \
+    X(frees, UNKNOWN_TOTALS | UNKNOWN_COUNTS | UNKNOWN_LIVE)                                       \
+    X(reallocations, UNKNOWN_REALLOCATIONS)                                                        \
+    X(bytes_allocated, UNKNOWN_TOTALS)                                                             \
+    X(live_blocks, UNKNOWN_LIVE | UNKNOWN_COUNTS)                                                  \
+    X(live_bytes, UNKNOWN_LIVE)                                                                    \
+    X(peak_bytes, UNKNOWN_PEAK)                                                                    \
+    X(peak_time_ns, UNKNOWN_PEAK_TIME | UNKNOWN_TIME)                                              \
+    X(temporary_allocations, UNKNOWN_TEMPORARY)                                                    \
+    X(unknown_frees, UNKNOWN_LOSSES)                                                               \
+    X(lost_events, UNKNOWN_LOSSES)                                                                 \
+    X(truncated_stacks, UNKNOWN_LOSSES)                                                            \
+    X(incomplete_stacks, UNKNOWN_LOSSES)
 
 void json_totals_as(struct json *j, const char *key, const struct totals *t)
 {
-#define PUT(member)                                                                                \
-    if (t->untimed && strcmp(#member, "peak_time_ns") == 0)                                        \
+#define PUT(member, needed)                                                                        \
+    if (t->unknown & (needed) || (t->untimed && strcmp(#member, "peak_time_ns") == 0))             \
         json_null(j, #member);                                                                     \
     else                                                                                           \
         _Generic(t->member, uint64_t : json_u64, int64_t : json_i64)(j, #member, t->member);
@@ -70,16 +78,23 @@ void json_totals(struct json *j, const struct totals *t)
 
 void json_totals_change(struct json *j, const struct totals *a, const struct totals *b)
 {
-#define CHANGE(member) json_i64(j, #member, (int64_t)((uint64_t)b->member - (uint64_t)a->member));
+#define CHANGE(member, needed)                                                                     \
+    json_i64_if(j, #member, !((a->unknown | b->unknown) & (needed)),                               \
+                (int64_t)((uint64_t)b->member - (uint64_t)a->member));
     EACH_TOTAL(CHANGE)
+}
+
+void json_value_if(struct json *j, const char *key, struct value v, bool counted)
+{
+    json_object(j, key);
+    json_i64(j, "bytes", v.amount);
+    json_i64_if(j, "count", counted, v.count);
+    json_end(j);
 }
 
 void json_value(struct json *j, const char *key, struct value v)
 {
-    json_object(j, key);
-    json_i64(j, "bytes", v.amount);
-    json_i64(j, "count", v.count);
-    json_end(j);
+    json_value_if(j, key, v, true);
 }
 
 static void json_reason(struct json *j, const char *kind, const char *name, struct value v)
@@ -131,8 +146,11 @@ void json_sampling(struct json *j, const struct answer *a)
         return;
     struct sampled_totals t = sampled_totals(a->profile, &a->window, a->query->metric);
     json_object(j, "sampling");
-    json_u64(j, "cpu_period_ns", g->cpu_period_ns);
-    json_u64(j, "cpu_ns", t.cpu_ns);
+    bool timed = !profile_lacks(a->profile, UNKNOWN_CPU_TIME);
+    json_u64_if(j, "cpu_period_ns", timed, g->cpu_period_ns);
+    if (g->timer)
+        json_string(j, "cpu_source", "timer");
+    json_u64_if(j, "cpu_ns", timed, t.cpu_ns);
     json_u64(j, "cpu_samples", t.cpu_samples);
     if (a->query->metric == METRIC_CPU)
         json_cpu_over_time(j, a);
@@ -181,6 +199,20 @@ void json_inherited(struct json *j, const struct profile *p)
     json_end(j);
 }
 
+void json_attached(struct json *j, const struct profile *p)
+{
+    const struct attached_before *a = &p->attached;
+    if (!a->is)
+        return;
+    json_object(j, "attached");
+    json_bool(j, "detached", a->detached);
+    json_bool(j, "before_known", a->before == BEFORE_KNOWN);
+    json_u64(j, "before_blocks", a->before_blocks);
+    json_u64(j, "before_bytes", a->before_bytes);
+    json_u64(j, "before_frees", a->frees);
+    json_end(j);
+}
+
 void json_mapped(struct json *j, const struct profile *p)
 {
     struct mapped_by m = mapped_by(p);
@@ -201,15 +233,15 @@ void json_processes(struct json *j, const struct recording *r, const struct prof
     for (size_t i = 0; i < r->profiles.count; i++) {
         const struct profile *q = &r->profiles.items[i];
         json_object(j, NULL);
-        json_u64(j, "pid", q->pid);
-        json_u64(j, "ppid", q->ppid);
+        json_pid(j, q);
+        json_i64_if(j, "ppid", !q->imported.from, q->ppid);
         json_command(j, q);
         json_ending(j, q);
-        json_u64(j, "peak_bytes", q->peak_bytes);
-        json_u64(j, "memory_peak_bytes", profile_memory(q));
+        json_u64_if(j, "peak_bytes", !profile_lacks(q, UNKNOWN_PEAK), q->peak_bytes);
+        json_u64_if(j, "memory_peak_bytes", !q->imported.from, profile_memory(q));
         struct sampled_totals t = sampled_whole(q);
         if (q->sampling.cpu_period_ns)
-            json_u64(j, "cpu_ns", t.cpu_ns);
+            json_u64_if(j, "cpu_ns", !profile_lacks(q, UNKNOWN_CPU_TIME), t.cpu_ns);
         if (q->sampling.fault_period)
             json_u64(j, "faults", t.faults);
         json_end(j);

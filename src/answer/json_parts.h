@@ -24,9 +24,12 @@ void json_totals_as(struct json *j, const char *key, const struct totals *t);
 void json_totals_change(struct json *j, const struct totals *a, const struct totals *b);
 /* An object of bytes and count. */
 void json_value(struct json *j, const char *key, struct value v);
+/* The same; null for the count, unless it is known. */
+void json_value_if(struct json *j, const char *key, struct value v, bool counted);
 /* Member ignored: bytes and count of all that was left out, and how much each reason did. */
 void json_ignored(struct json *j, const struct call_tree *t);
 /* "inherited", of a process that was forked. */
+void json_attached(struct json *j, const struct profile *p);
 void json_inherited(struct json *j, const struct profile *p);
 /* "mapped_by", where a library holds much beside the heap. */
 void json_mapped(struct json *j, const struct profile *p);

@@ -64,23 +64,49 @@ static void put_stack(struct spot s, const char *key, struct json *j)
     json_stack(j, ((const struct listed *)s.answer)->stacks, e->tree, e->node);
 }
 
+/* Of imported blocks neither is known when they were allocated nor, mostly, by which thread. */
+enum { LEAK_USABLE, LEAK_FIRST, LEAK_LAST, LEAK_THREADS };
+
+static struct cell get_if_known(struct spot s)
+{
+    const struct leak *e = s.row;
+    const struct profile *p = ((const struct listed *)s.answer)->leaks->profile;
+    switch (s.column->number) {
+    case LEAK_USABLE:
+        return profile_lacks(p, UNKNOWN_USABLE) ? CELL_NOT_KNOWN : CELL_OF(e->usable);
+    case LEAK_FIRST:
+        return p->imported.from ? CELL_NOT_KNOWN : CELL_OF(e->first_ns);
+    case LEAK_LAST:
+        return p->imported.from ? CELL_NOT_KNOWN : CELL_OF(e->last_ns);
+    default:
+        return profile_lacks(p, UNKNOWN_THREADS) ? CELL_NOT_KNOWN : CELL_OF(e->threads);
+    }
+}
+
+static struct cell get_thread(struct spot s)
+{
+    const struct leak *e = s.row;
+    const struct profile *p = ((const struct listed *)s.answer)->leaks->profile;
+    return profile_lacks(p, UNKNOWN_THREADS) ? CELL_NOT_KNOWN : CELL_OF(e->thread);
+}
+
 #define LEAK(member) FIELD(struct leak, member)
 
 static const struct column_def columns[] = {
     {"kind", NULL, COLUMN_WORD, .get = get_kind, .json_if = NOT_FREED},
     {"bytes", NULL, COLUMN_BYTES, LEAK(bytes)},
     {"count", NULL, COLUMN_COUNT, LEAK(blocks)},
-    {"usable_bytes", NULL, COLUMN_BYTES, LEAK(usable)},
+    {"usable_bytes", NULL, COLUMN_BYTES, .get = get_if_known, .number = LEAK_USABLE},
     {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .optional = true,
      .csv_if = COLUMN_NEVER},
     {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1,
      .csv_if = COLUMN_NEVER},
     {"untouched_bytes", NULL, COLUMN_BYTES, .get = get_untouched},
-    {"first_ns", NULL, COLUMN_TIME, LEAK(first_ns)},
-    {"last_ns", NULL, COLUMN_TIME, LEAK(last_ns)},
+    {"first_ns", NULL, COLUMN_TIME, .get = get_if_known, .number = LEAK_FIRST},
+    {"last_ns", NULL, COLUMN_TIME, .get = get_if_known, .number = LEAK_LAST},
     {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
-    {"thread", NULL, COLUMN_TITLE, LEAK(thread)},
-    {"threads", NULL, COLUMN_COUNT, LEAK(threads)},
+    {"thread", NULL, COLUMN_TITLE, .get = get_thread},
+    {"threads", NULL, COLUMN_COUNT, .get = get_if_known, .number = LEAK_THREADS},
     {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
 };
 
@@ -95,20 +121,21 @@ static struct rows rows_of(const struct listed *l)
 static void json_totals_of(struct json *j, const struct leaks *l)
 {
     const struct leak_sum *s = l->sums;
+    bool looked = !l->profile->imported.from; /* for what points to blocks */
     json_object(j, "totals");
     json_u64(j, "bytes", l->all.bytes);
     json_u64(j, "blocks", l->all.blocks);
     json_u64(j, "unique", l->all.places);
-    json_u64(j, "lost_bytes", s[REACH_LOST].bytes);
-    json_u64(j, "lost_blocks", s[REACH_LOST].blocks);
-    json_u64(j, "indirect_bytes", s[REACH_INDIRECT].bytes);
-    json_u64(j, "indirect_blocks", s[REACH_INDIRECT].blocks);
-    json_u64(j, "reachable_bytes", s[REACH_REACHABLE].bytes);
-    json_u64(j, "reachable_blocks", s[REACH_REACHABLE].blocks);
+    json_u64_if(j, "lost_bytes", looked, s[REACH_LOST].bytes);
+    json_u64_if(j, "lost_blocks", looked, s[REACH_LOST].blocks);
+    json_u64_if(j, "indirect_bytes", looked, s[REACH_INDIRECT].bytes);
+    json_u64_if(j, "indirect_blocks", looked, s[REACH_INDIRECT].blocks);
+    json_u64_if(j, "reachable_bytes", looked, s[REACH_REACHABLE].bytes);
+    json_u64_if(j, "reachable_blocks", looked, s[REACH_REACHABLE].blocks);
     json_u64(j, "unclassified_bytes", s[REACH_UNKNOWN].bytes);
     json_u64(j, "unclassified_blocks", s[REACH_UNKNOWN].blocks);
-    json_u64(j, "freed_at_exit_bytes", l->freed.bytes);
-    json_u64(j, "freed_at_exit_blocks", l->freed.blocks);
+    json_u64_if(j, "freed_at_exit_bytes", looked, l->freed.bytes);
+    json_u64_if(j, "freed_at_exit_blocks", looked, l->freed.blocks);
     json_i64(j, "ignored_bytes", l->left_out.ignored.amount);
     json_i64(j, "ignored_blocks", l->left_out.ignored.count);
     json_i64(j, "outside_bytes", l->left_out.outside.amount);
@@ -145,7 +172,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_program(&j, l->recording, l->profile);
     leak_scan_name(l->profile, l->scan, &at);
     json_string(&j, "at", at.data);
-    json_u64(&j, "at_ns", l->scan->time_ns);
+    json_u64_if(&j, "at_ns", !profile_lacks(l->profile, UNKNOWN_TIME), l->scan->time_ns);
     json_string(&j, "since", l->since.word);
     json_u64(&j, "since_ns", l->since.time_ns);
     json_u64(&j, "older_ns", l->question->older_ns);

@@ -25,7 +25,9 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
     size_t start = summary_begin(out, s, "state");
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
-    say(out, " (%T)%r", l->scan->time_ns, when[l->scan->kind]);
+    if (!profile_lacks(l->profile, UNKNOWN_TIME))
+        say(out, " (%T)", l->scan->time_ns);
+    strbuf_puts(out, when[l->scan->kind]);
     if (l->scan->held_ns)
         say(out, "; the program was stopped for %T", l->scan->held_ns);
     summary_end(out, s, start);
@@ -134,9 +136,13 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 
 /* --- the entries ------------------------------------------------------------------------------ */
 
-static void add_times(const struct leak *e, bool residency, uint32_t together, struct strbuf *out)
+static void add_times(const struct leaks *l, const struct leak *e, bool residency,
+                      struct strbuf *out)
 {
-    if (e->blocks > 1 && e->last_ns != e->first_ns)
+    uint32_t together = l->profile->together;
+    if (l->profile->imported.from)
+        strbuf_puts(out, "allocated at a time not known");
+    else if (e->blocks > 1 && e->last_ns != e->first_ns)
         say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
             leak_grew(e) ? ": grew through the whole run" : "");
     else
@@ -165,7 +171,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         if (e->led_blocks)
             say(out, ", and %B that only they lead to", e->led_bytes);
         say(out, "\n    %r", style_faint(s));
-        add_times(e, l->scan->residency && !kind, l->profile->together, out);
+        add_times(l, e, l->scan->residency && !kind, out);
         say(out, "%r\n", style_plain(s));
         stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
         strbuf_putc(out, '\n');

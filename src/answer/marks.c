@@ -79,6 +79,19 @@ static void json_values(struct spot s, const char *key, struct json *j)
     json_end(j);
 }
 
+/* Other tools know resident memory at the most. */
+enum { STAMP_VM, STAMP_ANON, STAMP_FAULTS };
+
+static struct cell get_if_known(struct spot s)
+{
+    const struct stamp *stamp = ((const struct mark_row *)s.row)->stamp;
+    if (((const struct mark_rows *)s.answer)->profile->imported.from)
+        return CELL_NOT_KNOWN;
+    return s.column->number == STAMP_FAULTS ? get_faults(s)
+           : s.column->number == STAMP_VM   ? CELL_OF(stamp->vm_bytes)
+                                            : CELL_OF(stamp->anon_bytes);
+}
+
 #define STAMP(member) FIELD_OF(struct mark_row, stamp, struct stamp, member)
 
 /* Those that say least of growth are the first to go. */
@@ -87,10 +100,10 @@ static const struct column_def columns[] = {
     {"label", NULL, COLUMN_WORD, FIELD(struct mark_row, label)},
     {"index", NULL, COLUMN_COUNT, FIELD(struct mark_row, index)},
     {"time_ns", "time", COLUMN_TIME, STAMP(time_ns)},
-    {"vm_bytes", "VM", COLUMN_BYTES, STAMP(vm_bytes)},
+    {"vm_bytes", "VM", COLUMN_BYTES, .get = get_if_known, .number = STAMP_VM},
     {"rss_bytes", "RSS", COLUMN_BYTES, STAMP(rss_bytes)},
-    {"anon_bytes", "anon", COLUMN_BYTES, STAMP(anon_bytes), .spare = 5},
-    {"faults", "faults", COLUMN_COUNT, .get = get_faults, .spare = 3},
+    {"anon_bytes", "anon", COLUMN_BYTES, .get = get_if_known, .number = STAMP_ANON, .spare = 5},
+    {"faults", "faults", COLUMN_COUNT, .get = get_if_known, .number = STAMP_FAULTS, .spare = 3},
     {"live_bytes", "live", COLUMN_BYTES, STAMP(live_bytes)},
     {"live_blocks", "blocks", COLUMN_COUNT, STAMP(live_blocks), .spare = 6},
     {"allocations", "allocations", COLUMN_COUNT, STAMP(allocations), .spare = 4},

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "model/known.h"
 #include "answer/histogram.h"
 #include "answer/location.h"
 #include "answer/merge.h"
@@ -113,11 +114,31 @@ static struct cell get_spread(struct spot s)
         "histogram", NULL, COLUMN_WORDS, .json = json_row_histogram                                \
     }
 
+static struct cell get_not_known(struct spot s)
+{
+    (void)s;
+    return CELL_NOT_KNOWN;
+}
+
+/* An imported recording may know bytes alone, or no threads. */
+static void hide_unknown(const struct answer *a, struct column_def *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *key = columns[i].key ? columns[i].key : "";
+        bool counts = strcmp(key, "count") == 0 || strcmp(key, "self_count") == 0 ||
+                      strcmp(key, "total_count") == 0;
+        if ((counts && !known_counts(a->profile, a->query->metric)) ||
+            (strcmp(key, "thread") == 0 && profile_lacks(a->profile, UNKNOWN_THREADS)))
+            columns[i].type = 0, columns[i].get = get_not_known;
+    }
+}
+
 static void use(struct report_table *t, const struct column_def *columns, size_t count,
                 size_t label, size_t label_count)
 {
     const struct answer *a = t->answer;
     memcpy(t->columns, columns, count * sizeof *columns);
+    hide_unknown(a, t->columns, count);
     t->rows = (struct rows){.columns = t->columns,
                             .column_count = count,
                             .answer = t,

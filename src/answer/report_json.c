@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "model/arenas_at.h"
+#include "model/known.h"
 #include "model/pool_totals.h"
 #include "answer/histogram.h"
 #include "answer/merge.h"
@@ -160,10 +161,11 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_program(&j, a->recording, a->profile);
     json_string(&j, "since", a->window.since.word);
     json_string(&j, "at", a->window.at.word);
+    uint32_t times = UNKNOWN_TIME | (a->window.at.peak ? UNKNOWN_PEAK_TIME : 0);
     json_u64(&j, "since_ns", a->window.since.time_ns);
-    json_u64(&j, "at_ns", a->window.at.time_ns);
+    json_u64_if(&j, "at_ns", !profile_lacks(a->profile, times), a->window.at.time_ns);
     json_string(&j, "metric", metric_name(q->metric));
-    json_string(&j, "unit", metric_is_time(q->metric) ? "ns" : "bytes");
+    json_string(&j, "unit", metric_unit(q->metric));
     json_string(&j, "size", size_kind_name(q->size));
     json_string(&j, "by", grouping_name(q->by));
     json_string(&j, "shape", shapes[q->shape]);
@@ -171,12 +173,13 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     merge_json(&j, a);
     json_sampling(&j, a);
     json_inherited(&j, a->profile);
+    json_attached(&j, a->profile);
     json_mapped(&j, a->profile);
     pools(&j, a);
     python(&j, a);
-    json_value(&j, "sum", a->tree.sum);
+    json_value_if(&j, "sum", a->tree.sum, known_counts(a->profile, q->metric));
     json_ignored(&j, &a->tree);
-    json_value(&j, "outside", a->tree.outside);
+    json_value_if(&j, "outside", a->tree.outside, known_counts(a->profile, q->metric));
     json_processes(&j, a->recording, a->profile);
     if (q->shape == SHAPE_CALLERS || q->shape == SHAPE_CALLEES) {
         json_string(&j, "of", a->of.name);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/known.h"
 #include "model/sampled.h"
 #include "answer/histogram.h"
 #include "answer/merge.h"
@@ -24,7 +25,7 @@ static const char *const *counted(enum metric m)
                              *const blocks[] = {"block", "blocks"};
     return m == METRIC_TOTAL || m == METRIC_TEMPORARY  ? calls
            : m == METRIC_MAPPED                        ? maps
-           : m == METRIC_CPU                           ? samples
+           : m == METRIC_CPU || m == METRIC_SAMPLES    ? samples
            : m == METRIC_WAITING                       ? waits
            : m == METRIC_WALL                          ? times
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? faults
@@ -56,6 +57,7 @@ const char *report_metric_title(enum metric m)
         [METRIC_CPU] = "CPU time",
         [METRIC_WALL] = "time on and off the processor",
         [METRIC_WAITING] = "time spent waiting",
+        [METRIC_SAMPLES] = "samples",
         [METRIC_FAULTS] = "memory made resident by page faults",
         [METRIC_TOUCHED] = "memory made resident, charged to the code that allocated it,",
     };
@@ -121,8 +123,11 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
         unit_amount(out, a->query->metric, row->self.amount);
         say(out, "%r (", style_plain(s));
         unit_percent(out, (double)row->self.amount, (double)a->tree.scale);
-        strbuf_puts(out, " %) in ");
-        unit_counted(out, row->self.count, report_count_word(a->query->metric));
+        strbuf_puts(out, " %)");
+        if (known_counts(a->profile, a->query->metric)) {
+            strbuf_puts(out, " in ");
+            unit_counted(out, row->self.count, report_count_word(a->query->metric));
+        }
         say(out, ", thread %s\n", row->thread && *row->thread ? row->thread : "[unknown]");
         add_stack_spread(a, row, out);
         stack_text(&a->frames, &a->merged, row->call, STACK_FRAMES, s, out);
@@ -159,7 +164,9 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     const struct query *q = a->query;
     const struct totals *t = &a->totals;
     const char *more = "--by stack --top 3";
-    if (!a->rows.rows.count)
+    if (a->profile->imported.from && (!a->rows.rows.count || q->metric == METRIC_TOTAL))
+        more = q->by == BY_STACK ? "--tree" : "--by stack --top 3"; /* others may not be known */
+    else if (!a->rows.rows.count)
         more = metric_is_sampled(q->metric) ? "--by thread"
                : q->metric == METRIC_TOTAL  ? "--metric peak"
                                             : "--metric total";

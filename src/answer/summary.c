@@ -11,6 +11,7 @@
 #include "model/not_recorded.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
+#include "answer/imported.h"
 #include "answer/merge.h"
 #include "answer/notes.h"
 #include "answer/report.h"
@@ -18,6 +19,7 @@
 #include "answer/units.h"
 #include "answer/wrap.h"
 
+#define NOT_KNOWN   "not known"
 #define POOLS_SHOWN 3
 #define FREED_LEAST ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
 #define FREED_TIMES 4                  /* where so many times as much was live as is left */
@@ -37,7 +39,9 @@ void summary_argument(struct strbuf *out, const char *arg)
 static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
 {
     struct strbuf text = {0}, clean = {0};
-    strbuf_puts(&text, p->command.count ? "" : p->executable ? p->executable : "[unknown]");
+    strbuf_puts(&text, p->command.count                  ? ""
+                       : p->executable && *p->executable ? p->executable
+                                                         : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
         strbuf_puts(&text, i ? " " : "");
         summary_argument(&text,
@@ -58,7 +62,11 @@ void summary_heading(const struct profile *p, const struct style *s, struct strb
 {
     strbuf_puts(out, style_bold(s));
     summary_command(p, s->width > 60 ? s->width - 20 : 40, out);
-    say(out, "%r, pid %d\n", style_plain(s), p->pid);
+    strbuf_puts(out, style_plain(s));
+    if (profile_lacks(p, UNKNOWN_PROCESS))
+        strbuf_puts(out, ", pid not known\n");
+    else
+        say(out, ", pid %d\n", p->pid);
 }
 
 void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)
@@ -75,6 +83,8 @@ void summary_ending(const struct profile *p, struct strbuf *out)
         strbuf_printf(out, "killed by signal %d", p->signal);
     else if (p->execed)
         strbuf_puts(out, "became another program");
+    else if (p->attached.detached)
+        strbuf_puts(out, "it went on when tidemark detached");
     else if (p->exit_code >= 0)
         strbuf_printf(out, "exit status %d", p->exit_code);
     else
@@ -112,10 +122,11 @@ void summary_moment(struct strbuf *out, const struct moment *m)
         say(out, " (%T)", m->time_ns);
 }
 
-/* A merged recording has no times: each input has its own. */
+/* A merged recording has no times: each input has its own. An imported one may have none. */
 static void window_moment(struct strbuf *out, const struct profile *p, const struct moment *m)
 {
-    if (p->merge)
+    bool peak = strcmp(m->word, "peak") == 0;
+    if (p->merge || profile_lacks(p, peak ? UNKNOWN_TIME | UNKNOWN_PEAK_TIME : UNKNOWN_TIME))
         unit_text(out, m->word);
     else
         summary_moment(out, m);
@@ -143,19 +154,40 @@ static void line_window(const struct answer *a, const struct style *s, struct st
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct totals *t = &a->totals;
-    summary_label(out, s, "allocated");
-    say(out, "%B in %N allocation(s) (%N by realloc), %N freed\n", t->bytes_allocated,
-        t->allocations, t->reallocations, t->frees);
-    summary_label(out, s, "live");
-    say(out, "%B in %N block(s)", t->live_bytes, t->live_blocks);
     bool change = a->window.since.intervals || a->window.since.peak;
-    say(out, "%r%s\n", change ? ", the change since " : " at ",
-        change ? a->window.since.word : a->window.at.word);
-    summary_label(out, s, "peak");
-    if (a->profile->merge)
-        say(out, "%B, the sum of the peaks of all", t->peak_bytes);
+    bool counts = !(t->unknown & UNKNOWN_COUNTS);
+    summary_label(out, s, "allocated");
+    if (t->unknown & UNKNOWN_TOTALS)
+        strbuf_puts(out, NOT_KNOWN);
     else
-        say(out, "%B at %T", t->peak_bytes, t->peak_time_ns);
+        say(out, "%B", t->bytes_allocated);
+    if (!(t->unknown & UNKNOWN_TOTALS) && counts)
+        say(out, " in %N allocation(s)", t->allocations);
+    if (!(t->unknown & UNKNOWN_REALLOCATIONS))
+        say(out, " (%N by realloc)", t->reallocations);
+    if (!(t->unknown & (UNKNOWN_TOTALS | UNKNOWN_LIVE)) && counts)
+        say(out, ", %N freed", t->frees);
+    strbuf_putc(out, '\n');
+    summary_label(out, s, "live");
+    if (t->unknown & UNKNOWN_LIVE)
+        strbuf_puts(out, NOT_KNOWN);
+    else
+        say(out, "%B", t->live_bytes);
+    if (!(t->unknown & UNKNOWN_LIVE) && counts)
+        say(out, " in %N block(s)", t->live_blocks);
+    if (!(t->unknown & UNKNOWN_LIVE))
+        say(out, "%r%s", change ? ", the change since " : " at ",
+            change ? a->window.since.word : a->window.at.word);
+    strbuf_putc(out, '\n');
+    summary_label(out, s, "peak");
+    if (t->unknown & UNKNOWN_PEAK)
+        strbuf_puts(out, NOT_KNOWN);
+    else
+        say(out, "%B", t->peak_bytes);
+    if (a->profile->merge)
+        strbuf_puts(out, ", the sum of the peaks of all");
+    else if (!(t->unknown & (UNKNOWN_PEAK | UNKNOWN_PEAK_TIME | UNKNOWN_TIME)))
+        say(out, " at %T", t->peak_time_ns);
     if (a->profile->peak_skew_bytes)
         say(out, ", may be off by up to %B: several threads ran at once",
             a->profile->peak_skew_bytes);
@@ -165,6 +197,10 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
 static void line_temporary(const struct totals *t, const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, "temporary");
+    if (t->unknown & UNKNOWN_TEMPORARY) {
+        strbuf_puts(out, NOT_KNOWN "\n");
+        return;
+    }
     unit_percent(out, (double)t->temporary_allocations, (double)t->allocations);
     say(out, " %% of allocations (%N) were freed before the next one\n", t->temporary_allocations);
 }
@@ -182,14 +218,22 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
         u.freed_looked.amount, u.freed_looked.count);
 }
 
-static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
-                     const struct style *s, struct strbuf *out)
+static void line_cpu(const struct profile *p, const struct sampled_totals *t, const struct style *s,
+                     struct strbuf *out)
 {
+    const struct sampling *g = &p->sampling;
     summary_label(out, s, "cpu");
-    say(out, "%M%r", t->cpu_ns, g->kernel ? ", " : " in user mode, ");
+    if (p->imported.from) { /* of which mode they are is not known */
+        if (!profile_lacks(p, UNKNOWN_CPU_TIME))
+            say(out, "%M, ", t->cpu_ns);
+        say(out, "%N sample(s)\n", t->cpu_samples);
+        return;
+    }
+    say(out, "%M%r", t->cpu_ns, g->kernel || g->timer ? ", " : " in user mode, ");
     if (g->kernel)
         say(out, "%M of it in the kernel, ", t->kernel_ns);
-    say(out, "%N sample(s), one per %T of a thread\n", t->cpu_samples, g->cpu_period_ns);
+    say(out, "%N sample(s), one per %T of a thread%r\n", t->cpu_samples, g->cpu_period_ns,
+        g->timer ? ", by timers in the program" : "");
     if (g->wall) {
         summary_label(out, s, "off");
         say(out, "%M waiting, %N time(s); %M ready to run while others had the processor\n",
@@ -205,7 +249,7 @@ static void line_cpu(const struct sampling *g, const struct sampled_totals *t,
     static const char *const how[] = {[KERNEL_COUNTED] = "not sampled",
                                       [KERNEL_SAMPLED] = "charged to its caller",
                                       [KERNEL_ESTIMATED] = "charged by an estimate"};
-    strbuf_printf(out, " in the kernel, %s", how[g->kernel]);
+    strbuf_printf(out, " in the kernel, %s", g->timer ? "charged to its caller" : how[g->kernel]);
     summary_end(out, s, start);
 }
 
@@ -245,11 +289,12 @@ static void line_samples(const struct answer *a, const struct sampled_totals *t,
                          const struct style *s, struct strbuf *out)
 {
     const struct sampling *g = &a->profile->sampling;
-    if (metric_is_time(a->query->metric))
-        line_cpu(g, t, s, out);
+    bool cpu = metric_is_time(a->query->metric) || a->query->metric == METRIC_SAMPLES;
+    if (cpu)
+        line_cpu(a->profile, t, s, out);
     else
         line_faults(g, t, s, out);
-    if (metric_is_time(a->query->metric) || g->alone)
+    if (cpu || g->alone)
         return;
     summary_label(out, s, "touched");
     say(out, "%B of it, by %N fault(s), in blocks and mappings that are known: --metric touched\n",
@@ -266,6 +311,29 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
         "%B in %N block(s) from process %d when it forked, %N of them freed here; not in the "
         "figures above\n",
         i->bytes, i->blocks, i->parent, i->freed_blocks);
+}
+
+static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    static const char *const why[] = {
+        [BEFORE_NOT_ASKED] = "what was allocated before the attach was not counted",
+        [BEFORE_OTHER] = "what was allocated before the attach is not known: only glibc's malloc "
+                         "can be counted",
+        [BEFORE_TOO_LARGE] = "what was allocated before the attach is not known: to count it "
+                             "would have stopped the program for long",
+        [BEFORE_STRANGE] = "what was allocated before the attach is not known: the heap is not as "
+                           "expected of glibc"};
+    const struct attached_before *a = &p->attached;
+    if (!a->is)
+        return;
+    size_t start = summary_begin(out, s, "before");
+    if (a->before == BEFORE_KNOWN)
+        say(out, "%B in %N block(s) were in use before the attach", a->before_bytes,
+            a->before_blocks);
+    else
+        strbuf_puts(out, why[a->before]);
+    say(out, "; %N free(s) of such blocks since; not in the figures above", a->frees);
+    summary_end(out, s, start);
 }
 
 void summary_mapped(const struct mapped_by *m, struct strbuf *out)
@@ -431,6 +499,8 @@ static void line_complete(const struct answer *a, const struct sampled_totals *s
                 summary_not_recorded(a->profile, s, out) != RECORDED;
     if (summary_flaws(a->recording, a->profile, &flaws, s, out) || told)
         return;
+    if (profile_lacks(a->profile, UNKNOWN_LOSSES))
+        return; /* what its tool lost is not known */
     summary_label(out, s, "complete");
     strbuf_puts(out, metric_is_sampled(a->query->metric)
                          ? "nothing lost, no stack cut off\n"
@@ -496,9 +566,15 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
         return;
     }
     summary_label(out, s, "ran");
-    say(out, "%T, ", p->duration_ns);
+    if (profile_lacks(p, UNKNOWN_TIME))
+        strbuf_puts(out, "for a time not known, ");
+    else
+        say(out, "%T, ", p->duration_ns);
     summary_ending(p, out);
-    strbuf_printf(out, ", pid %" PRIu32, p->pid);
+    if (profile_lacks(p, UNKNOWN_PROCESS))
+        strbuf_puts(out, ", pid not known");
+    else
+        strbuf_printf(out, ", pid %" PRIu32, p->pid);
     if (p->host && *p->host)
         say(out, " on %s", p->host);
     strbuf_putc(out, '\n');
@@ -509,6 +585,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
     const struct profile *p = a->profile;
     size_t start = out->size;
     summary_program(p, s, out);
+    imported_summary(p, s, out);
     line_window(a, s, out);
     struct sampled_totals sampled = sampled_totals(p, &a->window, a->query->metric);
     if (metric_is_sampled(a->query->metric)) {
@@ -522,13 +599,14 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
             line_temporary(&a->totals, s, out);
         line_mapped(a, s, out);
         line_inherited(p, s, out);
+        line_attached(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
         summary_arenas_charged(a, s, out);
         line_python_freed(a, s, out);
     }
     merge_spread_text(a, s, out);
-    if (p->threads.count) {
+    if (p->threads.count && !profile_lacks(p, UNKNOWN_THREADS)) {
         summary_label(out, s, "threads");
         if (p->merge)
             say(out, "%N name(s)\n", p->threads.count);

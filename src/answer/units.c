@@ -25,6 +25,8 @@ void unit_amount(struct strbuf *out, enum metric metric, int64_t amount)
 {
     if (metric_is_time(metric))
         unit_ms(out, amount);
+    else if (metric == METRIC_SAMPLES)
+        unit_count(out, amount);
     else
         unit_bytes(out, amount);
 }

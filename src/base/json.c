@@ -135,3 +135,11 @@ void json_i64_if(struct json *j, const char *key, bool known, int64_t value)
     else
         json_null(j, key);
 }
+
+void json_u64_if(struct json *j, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        json_u64(j, key, value);
+    else
+        json_null(j, key);
+}

@@ -40,6 +40,7 @@ void json_double(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);
 /* null where it is not known. */
 void json_i64_if(struct json *j, const char *key, bool known, int64_t value);
+void json_u64_if(struct json *j, const char *key, bool known, uint64_t value);
 void json_null(struct json *j, const char *key);
 
 #endif

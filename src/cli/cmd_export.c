@@ -39,6 +39,11 @@ static void print_help(void)
         "                   where to write; '-' is stdout (default: FILE with the format's ending, "
         "in\n"
         "                   the current folder)\n"
+        "  --table T        of csv and npy: report (default), leaks, marks, stamps, threads, "
+        "peaks,\n"
+        "                   growth, findings, maps or processes\n"
+        "  --by WHAT, --top N, --min PERCENT\n"
+        "                   of these tables, as in tidemark report\n"
         "  --metric M, --size S, --at WHEN, --since WHEN, --process PID\n"
         "                   as in tidemark report, where the format can hold it\n" QUERY_FOCUS_HELP
         "  --help           this text\n"
@@ -57,7 +62,8 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-/* An option that the format cannot follow is refused: its file would say something else than was asked. */
+/* An option that the format cannot follow is refused: its file would say something else than was
+ * asked. */
 static int check_options(const struct query_options *o, const struct wanted *w, struct err *err)
 {
     const struct query *q = &o->query;
@@ -95,7 +101,8 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
 
 /* --- where it goes ---------------------------------------------------------------------------- */
 
-/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller frees it. */
+/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller
+ * frees it. */
 static char *default_path(const char *file, const char *table, const char *ending)
 {
     static const char *const taken[] = {".gz", ".tide"};
@@ -188,6 +195,12 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     int code = check_options(o, w, err);
     if (code)
         return code;
+    if (f->all_known && r->profiles.items[0].imported.from)
+        return err_set(
+            err, -ENODATA,
+            "the format %s cannot say that a figure is not known, and this recording was "
+            "imported from %.100s; csv can",
+            f->name, r->profiles.items[0].imported.from);
     if (!o->metric_given)
         o->query.metric = sampled_default(r);
     char *path =

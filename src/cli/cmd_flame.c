@@ -153,7 +153,7 @@ static void as_time(struct strbuf *out, int64_t value)
 
 static enum flame_colors colors_of(enum metric m)
 {
-    return metric_is_time(m)                           ? FLAME_CPU
+    return metric_is_time(m) || m == METRIC_SAMPLES    ? FLAME_CPU
            : m == METRIC_FAULTS || m == METRIC_TOUCHED ? FLAME_FAULTS
            : m == METRIC_MAPPED                        ? FLAME_MAPPED
                                                        : FLAME_HEAP;
@@ -172,7 +172,7 @@ static void json_question(struct json *j, const struct recording *r, const struc
     json_string(j, "since", w->since ? w->since : "start");
     json_string(j, "at", q->at ? q->at : "end");
     json_string(j, "metric", metric_name(q->metric));
-    json_string(j, "unit", metric_is_time(q->metric) ? "ns" : "bytes");
+    json_string(j, "unit", metric_unit(q->metric));
     json_string(j, "size", size_kind_name(q->size));
     json_string(j, "by", w->lines ? "line" : "function");
     json_bool(j, "reverse", w->reverse);
@@ -398,9 +398,10 @@ int cmd_flame(int argc, char **argv)
                                                   : both          ? FLAME_DIFF
                                                   : w.from_folded ? FLAME_CPU
                                                                   : colors_of(o.query.metric),
-                                        .amount = w.from_folded                    ? plain_number
-                                                  : metric_is_time(o.query.metric) ? as_time
-                                                                                   : unit_bytes};
+                                        .amount = w.from_folded                      ? plain_number
+                                                  : o.query.metric == METRIC_SAMPLES ? plain_number
+                                                  : metric_is_time(o.query.metric)   ? as_time
+                                                                                     : unit_bytes};
         flame_write_svg(&flame, &options, &out);
     }
     code = picture_write(w.output, &out, &err);

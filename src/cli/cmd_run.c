@@ -10,6 +10,7 @@
 
 #include "base/amount.h"
 #include "base/strbuf.h"
+#include "cli/cpu_source.h"
 #include "cli/library.h"
 #include "cli/rank.h"
 #include "cli/run_merge.h"
@@ -20,8 +21,6 @@
 #include "model/pattern.h"
 #include "model/suppress.h"
 
-#define CPU_HZ 999 /* not 1000: not in step with what happens every millisecond */
-
 enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
@@ -29,6 +28,7 @@ enum {
     OPT_NO_SCAN,
     OPT_SCAN,
     OPT_CPU,
+    OPT_CPU_SIGNAL,
     OPT_FAULTS,
     OPT_ONLY_CPU,
     OPT_ONLY_FAULTS,
@@ -56,6 +56,7 @@ static const struct option long_options[] = {
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"scan", required_argument, NULL, OPT_SCAN},
     {"cpu", optional_argument, NULL, OPT_CPU},
+    {"cpu-signal", required_argument, NULL, OPT_CPU_SIGNAL},
     {"faults", optional_argument, NULL, OPT_FAULTS},
     {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
     {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
@@ -99,7 +100,13 @@ static const char help[] =
     "      --no-scan      the same as --scan=off\n"
     "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
     "of\n"
-    "                     each thread (default 999)\n"
+    "                     each thread (default 999; by timers 99)\n"
+    "      --cpu=timer    CPU time by timers in the program: with Python frames, and where perf\n"
+    "                     events are forbidden; --cpu chooses them then by itself\n"
+    "      --cpu=perf     CPU time by perf events, or do not start\n"
+    "      --cpu-signal N the real-time signal that the timers send (34 to 64; default: the "
+    "highest\n"
+    "                     that the program does not use)\n"
     "      --cpu=wall     also time off the processor: waiting, or ready to run\n"
     "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
     "      --only-cpu[=HZ|wall], --only-faults[=N]\n"
@@ -158,6 +165,7 @@ static const char help[] =
 
 struct run_options {
     struct session_options session;
+    struct cpu_request cpu;
     struct strbuf only;
     VEC(const char *) mark_on;
     VEC(struct trigger) triggers;
@@ -302,19 +310,19 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         }
         case OPT_ONLY_CPU:
-        case OPT_CPU: {
-            const char *given = optarg ? optarg : "";
-            bool wall = strcmp(given, "wall") == 0, hz_given = optarg && !wall;
-            double hz = hz_given ? strtod(given, &end) : CPU_HZ;
-            if (hz_given && (!*given || *end || !(hz >= 1 && hz <= 10000)))
-                return usage_error("--cpu takes samples a second, 1 to 10000, or 'wall', not '%s'",
+        case OPT_CPU:
+            if (!cpu_request_add(&o->cpu, optarg))
+                return usage_error("--cpu takes samples a second, 1 to 10000, 'wall', 'timer' or "
+                                   "'perf', not '%s'",
                                    optarg);
-            if (!wall || !o->session.sampling.cpu_period_ns)
-                o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
-            o->session.sampling.wall |= wall;
             o->only_samples |= c == OPT_ONLY_CPU;
             break;
-        }
+        case OPT_CPU_SIGNAL:
+            if (!cpu_request_signal(&o->cpu, optarg))
+                return usage_error("--cpu-signal takes the number of a real-time signal, 34 to 64, "
+                                   "not '%s'",
+                                   optarg);
+            break;
         case OPT_ONLY_FAULTS:
         case OPT_FAULTS: {
             double n = optarg ? strtod(optarg, &end) : 1;
@@ -410,10 +418,12 @@ static int parse(int argc, char **argv, struct run_options *o)
         return usage_error("--keep is for --snapshot-every and --snapshot-at%s", "");
     if (optind >= argc && !o->session.all)
         return usage_error("no program given%s", "");
-    if (o->session.all && o->session.sampling.wall)
+    if (o->session.all && o->cpu.wall)
         return usage_error("--all does not go with --cpu=wall%s", "");
-    if (o->session.all && !o->session.sampling.cpu_period_ns && !o->session.sampling.fault_period)
-        o->session.sampling.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ);
+    const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
+    if (conflict)
+        return usage_error("%s", conflict);
+    o->cpu.asked |= o->session.all && !o->session.sampling.fault_period;
     static char *until_stopped[] = {"sleep", "infinity", NULL};
     o->session.launcher = optind >= argc;
     o->session.argv = optind >= argc ? until_stopped : argv + optind;
@@ -488,15 +498,11 @@ int cmd_run(int argc, char **argv)
         fprintf(stderr, "tidemark run: %s\n", err.text);
         return 125;
     }
-    static struct err refused; /* the session refers to it */
-    bool sampled = o.session.sampling.cpu_period_ns || o.session.sampling.fault_period;
-    if (sampled && perf_check(&o.session.sampling, &refused)) {
-        fprintf(stderr, "tidemark run: %s\n", refused.text);
-        if (o.only_samples)
-            return 125;
-        o.session.sampling = (struct perf_options){0};
-        o.session.sampling_refused = refused.text;
-    }
+    int settled = cpu_request_settle(&o.cpu, o.only_samples, &o.session, &err);
+    if (*err.text && (settled || !o.quiet || o.session.sampling_refused))
+        fprintf(stderr, "tidemark run: %s\n", err.text);
+    if (settled)
+        return 125;
     char *library = o.only_samples ? NULL : library_find(&err);
     if (!library && !o.only_samples) {
         fprintf(stderr, "tidemark run: %s\n", err.text);

@@ -10,6 +10,7 @@
 #include "cli/picture.h"
 #include "export/threads_plot.h"
 #include "answer/threads.h"
+#include "model/known.h"
 
 #define TEXT_ROWS 20
 
@@ -99,6 +100,11 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     code = threads_init(&threads, r, &o->query, err);
     if (code)
         return code;
+    code = known_all(threads.profile, UNKNOWN_THREADS, "threads", err);
+    if (code) {
+        threads_release(&threads);
+        return code;
+    }
     const struct document document = threads_document(&threads, o->query.top);
     code = drawn ? draw(&threads, w, err) : command_write(o, &document);
     threads_release(&threads);

@@ -17,13 +17,11 @@
 #include "cli/live_recording.h"
 #include "store/held.h"
 #include "store/reader.h"
-#include "view/limit.h"
+#include "cli/limits.h"
 #include "view/page.h"
 #include "view/page_template.h"
 #include "view/serve.h"
 #include "view/source_lines.h"
-
-#define STATUS_LIMIT 3
 
 static const char help[] =
     "usage: tidemark view FILE [OTHER] [OPTIONS]\n"
@@ -202,34 +200,6 @@ static int check_limits(struct view *v, struct err *err)
     return 0;
 }
 
-static void amount(struct strbuf *out, enum metric metric, int64_t value)
-{
-    if (metric_is_time(metric))
-        unit_ms(out, value);
-    else
-        unit_bytes(out, value);
-}
-
-/* Says which limits are broken; the exit status. */
-static int limits_status(const struct view *v)
-{
-    int status = 0;
-    for (size_t i = 0; i < v->limits.count; i++) {
-        const struct limit *l = &v->limits.items[i];
-        struct strbuf has = {0}, may = {0};
-        if (!l->broken)
-            continue;
-        amount(&has, l->metric, l->after);
-        amount(&may, l->metric, l->allowed);
-        fprintf(stderr, "tidemark view: %s is %s; --limit '%s' allows %s\n", metric_name(l->metric),
-                has.data, l->text, may.data);
-        strbuf_release(&has);
-        strbuf_release(&may);
-        status = STATUS_LIMIT;
-    }
-    return status;
-}
-
 static void add_sources(struct view *v)
 {
     struct source_lines found;
@@ -388,7 +358,7 @@ int cmd_view(int argc, char **argv)
     if (!code)
         code = v.serve ? serve(&v, &err) : write_page(&v, &err);
     if (!code)
-        status = limits_status(&v);
+        status = limits_status("view", v.limits.items, v.limits.count);
 out:
     for (size_t i = 0; i < PAGE_FILES; i++)
         recording_free(v.recordings[i]);

@@ -8,15 +8,19 @@
 #define COMPLETE_COMMAND "__complete"
 
 int cmd_annotate(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_complete(int argc, char **argv); /* not for users: what a shell asks */
 int cmd_ctl(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_findings(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_growth(int argc, char **argv);
+int cmd_history(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_marks(int argc, char **argv);

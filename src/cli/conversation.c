@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/say.h"
 #include "base/strbuf.h"
+#include "collect/attach/inject.h"
 
 static char *read_whole(const char *path, size_t *size)
 {
@@ -70,6 +71,18 @@ static bool find_by_child(pid_t pid, struct conversation *out)
     return found;
 }
 
+/* A program that `tidemark attach` records has the address in the library's memory. */
+static bool find_attached(pid_t pid, struct conversation *out)
+{
+    struct wire_attached there;
+    if (!inject_read(pid, &there) || !there.live || !memchr(there.session.socket, 0, sizeof out->socket - 1))
+        return false;
+    strcpy(out->socket, there.session.socket);
+    memcpy(out->key, there.session.key, WIRE_KEY_SIZE);
+    out->pid = pid;
+    return true;
+}
+
 pid_t conversation_pid(const char *word)
 {
     struct stat st;
@@ -80,7 +93,7 @@ pid_t conversation_pid(const char *word)
 
 int conversation_begin(pid_t pid, struct conversation *out, struct err *err)
 {
-    if (!find_by_environment(pid, out) && !find_by_child(pid, out))
+    if (!find_attached(pid, out) && !find_by_environment(pid, out) && !find_by_child(pid, out))
         return err_set(err, -ESRCH,
                        "process %d is not being recorded, or is not yours; start it with 'tidemark "
                        "run'",

@@ -16,6 +16,8 @@ static const struct command {
     const char *summary; /* NULL: for ourselves, not for users */
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its call stack"},
+    {"attach", cmd_attach, "record a program that runs already, without restarting it"},
+    {"detach", cmd_detach, "end such a recording; the program goes on as before"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
     {"diff", cmd_diff, "the difference between two recordings, matched by names"},
@@ -31,8 +33,10 @@ static const struct command {
     {"view", cmd_view, "a page for a browser that answers all of this"},
     {"export", cmd_export, "a recording for pprof, speedscope, heaptrack, SQL and other tools"},
     {"top", cmd_top, "who holds memory now in a running recording, live in the terminal"},
+    {"import", cmd_import, "another tool's file as a recording: heaptrack, massif, pprof ..."},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"merge", cmd_merge, "many recordings into one: the ranks of a job, a week of runs"},
+    {"history", cmd_history, "totals of many runs over time, with limits for CI"},
     {"ctl", cmd_ctl, "control a running recording: status, mark, snapshot, leaks, pause"},
     {"doctor", cmd_doctor, "check what this machine permits, and say what to do"},
     {COPIES_COMMAND, cmd_copies, NULL},

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/merge_files.h"
@@ -145,13 +147,11 @@ static int merge_parts(struct run_merge *m, struct lock *l, const struct merge_n
     return 0;
 }
 
-int run_merge_finish(struct run_merge *m, const char *recorded, struct err *err)
+static int merge_all(struct run_merge *m, struct err *err)
 {
     struct lock l = {.fd = -1};
     struct merge_names parts = {0};
-    int code = put_part(m, recorded, err);
-    if (!code)
-        code = lock_take(&l, m, err);
+    int code = lock_take(&l, m, err);
     /* Without any, another rank has merged ours too. */
     if (!code && l.fd >= 0 && merge_names_add(&parts, m->folder, NULL) == 0 &&
         access(m->folder, F_OK) == 0)
@@ -164,4 +164,30 @@ int run_merge_finish(struct run_merge *m, const char *recorded, struct err *err)
     merge_names_release(&parts);
     lock_release(&l);
     return code;
+}
+
+int run_merge_finish(struct run_merge *m, const char *recorded, struct err *err)
+{
+    int status = 0, code = put_part(m, recorded, err);
+    if (code)
+        return code;
+    /* When one rank fails, mpirun kills the others, by process group. A process in a session of its
+     * own goes on with what they have recorded. */
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0)
+        return merge_all(m, err);
+    if (child == 0) {
+        struct err why = {{0}};
+        setsid();
+        signal(SIGPIPE, SIG_IGN);
+        code = merge_all(m, &why);
+        if (code)
+            fprintf(stderr, "tidemark run: %s\n", why.text);
+        fflush(stderr);
+        _exit(code != 0);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status ? err_set(err, -EIO, "the recordings are left in %s", m->folder) : 0;
 }

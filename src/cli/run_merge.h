@@ -6,6 +6,8 @@
  * together are merged together. There is no rank that has to be the last: one that dies takes only
  * its own recording with it, and the result is complete after each step.
  *
+ * A process of its own session merges, because mpirun kills all ranks when one of them fails.
+ *
  * If the job runs on one machine, the result is the file itself; else each machine has a file with
  * its name (job.HOST.tide), which tidemark-mpi-merge reduces to one.
  */

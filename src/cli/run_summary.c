@@ -15,6 +15,8 @@
 #include "answer/wrap.h"
 #include "store/reader.h"
 
+#define RUN_SHORT_NS    1000000000
+#define WORK_SHORT_NS   500000000 /* less work at the end than this is not worth a line */
 #define NOTES_SHOWN     5
 #define FINDINGS_SHOWN  3
 #define FINDINGS_NS     200000000 /* the user waits */
@@ -28,12 +30,33 @@ static bool may_disturb(const struct run_progress *p, const struct session_statu
     return (p->has_terminal && !s->program_ended) || tcgetpgrp(STDERR_FILENO) != getpgrp();
 }
 
+/* What is done at the end, while the user waits for it. */
+static void show_work(struct run_progress *p, const struct session_status *s)
+{
+    struct strbuf b = {0};
+    say(&b, "\r\033[Ktidemark: %.1f s  %s", (double)s->elapsed_ns / 1e9, s->work);
+    if (s->total)
+        say(&b, ": %N of %N", s->done, s->total);
+    fputs(b.data, stderr);
+    fflush(stderr);
+    strbuf_release(&b);
+    p->shown = true;
+}
+
 void run_show_progress(void *context, const struct session_status *s)
 {
     struct run_progress *p = context;
     struct strbuf b = {0};
-    if (s->elapsed_ns < 1000000000 || may_disturb(p, s))
+    if (s->work && !p->work_ns)
+        p->work_ns = s->elapsed_ns;
+    bool is_long = s->work && s->elapsed_ns - p->work_ns >= WORK_SHORT_NS;
+    bool is_expected = s->elapsed_ns >= RUN_SHORT_NS && !(s->work && p->has_terminal);
+    if (!(is_long || is_expected) || may_disturb(p, s))
         return; /* a short run needs no reassurance */
+    if (s->work) {
+        show_work(p, s);
+        return;
+    }
     double seconds = (double)(s->elapsed_ns - p->time_ns) / 1e9;
     double rate = seconds > 0 ? (double)(s->events - p->events) / seconds : 0;
     say(&b, "\r\033[Ktidemark: %.1f s  live %B  peak %B  %.2f M events/s",
@@ -164,6 +187,8 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
                 g->kernel == KERNEL_SAMPLED ? " in the kernel"
                                             : " in the kernel, charged by an estimate");
         }
+        if (g->timer)
+            strbuf_puts(b, ", by timers in the program");
         strbuf_putc(b, '\n');
     }
     if (g->fault_period) {

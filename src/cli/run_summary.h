@@ -9,6 +9,7 @@
 
 struct run_progress {
     uint64_t events, time_ns; /* at the last line */
+    uint64_t work_ns;         /* when the work at the end was first told of; 0: not yet */
     bool shown;
     bool has_terminal; /* the program writes to one */
 };

@@ -1,14 +1,19 @@
 /*
- * callgrind: the text of valgrind's call-graph profiler, which callgrind_annotate, KCachegrind and QCachegrind open.
+ * callgrind: the text of valgrind's call-graph profiler, which callgrind_annotate, KCachegrind and
+ * QCachegrind open.
  *
- * It holds functions with their lines, and what each had of its own and by the functions that it called, of
- * several metrics at once. It loses stacks beyond caller and callee, threads and times, and of differences what
- * shrank, because costs are not negative.
+ * It holds functions with their lines, and what each had of its own and by the functions that it
+ * called, of several metrics at once. It loses stacks beyond caller and callee, threads and times,
+ * and of differences what shrank, because costs are not negative.
  *
  * A function that calls itself would be charged twice. So each further occurrence on a stack is a
  * function of its own, f'2, as valgrind's --separate-recs makes them.
  *
- * The number of calls is not known: "calls=" has the number of allocations, which readers need not to be 0.
+ * Readers take what calls a function as all that it has, so functions that are the outermost of
+ * some stacks need a caller too: [all].
+ *
+ * The number of calls is not known: "calls=" has the number of allocations, which readers need not
+ * to be 0.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +22,7 @@
 #include "export/export.h"
 
 #define COSTS (2 * STACK_COLUMNS)
+#define ROOT  "[all]"
 
 static const char *const event_names[METRICS][2] = {
     [METRIC_LIVE] = {"LiveBytes", "LiveBlocks"},
@@ -33,6 +39,7 @@ static const char *const event_names[METRICS][2] = {
     [METRIC_TOUCHED] = {"TouchedBytes", "Touches"},
     [METRIC_WALL] = {"WallNs", "Times"},
     [METRIC_WAITING] = {"WaitingNs", "Waits"},
+    [METRIC_SAMPLES] = {"Events", "Samples"},
 };
 
 /* A function at a recursion level. */
@@ -55,6 +62,7 @@ struct callgrind {
     VEC(uint32_t) next_function, next_cost; /* with the same hash */
     struct map function_index, cost_index;
     uint32_t *function_of; /* node of merged -> function */
+    uint32_t root;         /* the function that calls the outermost ones */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -104,6 +112,7 @@ static void find_functions(struct callgrind *c)
     uint32_t *first = xcalloc(t->parent.count, sizeof *first); /* call -> level-1 function */
     struct call_walk walk = {0};
     c->function_of = xcalloc(m->parent.count, sizeof *c->function_of);
+    c->root = function_add(c, &(struct function){.level = 0});
     for (uint32_t call = 1; call < t->parent.count; call++) {
         for (uint32_t left; (left = call_walk_leave(&walk, t, call)) != CALL_NONE;)
             on_path.items[first[left]]--;
@@ -147,14 +156,15 @@ static void add_costs(struct callgrind *c, struct value *const *own, uint64_t *s
             any |= sum[k];
         }
         uint32_t parent = m->parent.items[n];
+        uint32_t caller = parent ? c->function_of[parent] : c->root;
         struct cost *cost;
         if (any_self) {
             cost = cost_at(c, c->function_of[n], line_of(c, (uint32_t)n), CALL_NONE, 0);
             for (size_t k = 0; k < 2 * columns; k++)
                 cost->values[k] += self[k];
         }
-        if (any && parent) {
-            cost = cost_at(c, c->function_of[parent], line_of(c, parent), c->function_of[n],
+        if (any) {
+            cost = cost_at(c, caller, parent ? line_of(c, parent) : 0, c->function_of[n],
                            line_of(c, (uint32_t)n));
             for (size_t k = 0; k < 2 * columns; k++)
                 cost->values[k] += sum[k];
@@ -208,8 +218,8 @@ static void put_function(const struct callgrind *c, struct strbuf *out, const st
     const char *file = f->file ? frame_table_string(t, f->file) : "";
     put_name(out, called ? "cob" : "ob", said->objects, f->module, module, 1);
     put_name(out, called ? "cfi" : "fl", said->files, f->file, file, 1);
-    put_name(out, called ? "cfn" : "fn", said->functions, number, frame_table_string(t, f->name),
-             f->level);
+    put_name(out, called ? "cfn" : "fn", said->functions, number,
+             f->level ? frame_table_string(t, f->name) : ROOT, f->level);
 }
 
 static void put_costs(struct strbuf *out, const struct cost *k, size_t count)

@@ -1,8 +1,8 @@
 /*
  * chrome: the trace events of Chrome's about:tracing and of Perfetto (ui.perfetto.dev).
  *
- * It holds what every process and thread had live over time, resident memory, marks, and when threads ran. It
- * loses stacks. Times are those of the first process of the recording.
+ * It holds what every process and thread had live over time, resident memory, marks, and when
+ * threads ran. It loses stacks. Times are those of the first process of the recording.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,11 @@
 /*
- * DHAT: the JSON of valgrind's heap profiler, version 2, which dh_view.html and the Firefox Profiler open.
+ * DHAT: the JSON of valgrind's heap profiler, version 2, which dh_view.html and the Firefox
+ * Profiler open.
  *
- * A program point is a stack: all that it allocated, the most that it had, what it had at the process's peak
- * and at the end. It loses threads, marks and accesses. Lifetimes are not recorded block by block: "tl", the
- * sum of all lifetimes, is computed from what was live at the ends of intervals, so blocks that were
- * freed in the interval in which they were allocated add nothing.
+ * A program point is a stack: all that it allocated, the most that it had, what it had at the
+ * process's peak and at the end. It loses threads, marks and accesses. Lifetimes are not recorded
+ * block by block: "tl", the sum of all lifetimes, is computed from what was live at the ends of
+ * intervals, so blocks that were freed in the interval in which they were allocated add nothing.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
  * export: a recording in another tool's format; and the one table of formats.
  *
- * Each format is one file of this folder with one function. It puts the question to the recording and
- * appends to `out`. What the format loses whatever the recording is in the table; what it loses of this
- * one goes to `notes`, one line each, which the command says on stderr. Numbers are those of the commands:
- * nothing is counted here.
+ * Each format is one file of this folder with one function. It puts the question to the recording
+ * and appends to `out`. What the format loses whatever the recording is in the table; what it loses
+ * of this one goes to `notes`, one line each, which the command says on stderr. Numbers are those
+ * of the commands: nothing is counted here.
  *
  * Ownership: everything is borrowed for the call.
  */
@@ -44,6 +44,7 @@ struct export_format {
     unsigned takes;    /* set of enum export_takes */
     bool binary;       /* not for a terminal */
     bool in_place;     /* written to export.file, not to export.out */
+    bool all_known;    /* cannot say that a figure is not known: not for imported recordings */
     bool whole;        /* holds all of a recording: takes neither process nor focus */
     /* NULL: by src/view, which this folder does not know. */
     int (*write)(struct export *e, struct err *err);
@@ -55,10 +56,12 @@ extern const size_t export_format_count;
 /* -EINVAL and a sentence with the names there are. */
 int export_format_find(const char *name, const struct export_format **out, struct err *err);
 
-/* The stacks that a format shows which holds several metrics: the one that was asked for; or what is live, all
- * that was allocated, what was temporary and, unless moments are given, the peak. */
+/* The stacks that a format shows which holds several metrics: the one that was asked for; or
+ * what is live, all that was allocated, what was temporary and, unless moments are given, the
+ * peak. */
 int export_stacks(struct export *e, struct stack_table *t, struct err *err);
-/* Notes what a format without negative amounts leaves out; `own`: by node of the table's merged tree. */
+/* Notes what a format without negative amounts leaves out; `own`: by node of the table's merged
+ * tree. */
 void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,
                         size_t column, const struct value *own);
 

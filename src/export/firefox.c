@@ -1,9 +1,10 @@
 /*
  * firefox: the processed profile of the Firefox Profiler (profiler.firefox.com), format version 48.
  *
- * A thread has its allocations and frees over time with their stacks, or with --metric cpu its samples; the process
- * has its live heap and RSS as memory counters, and its marks. It loses counts and build ids. Times are
- * the ends of intervals: what happened in one interval is one entry for each stack.
+ * A thread has its allocations and frees over time with their stacks, or with --metric cpu its
+ * samples; the process has its live heap and RSS as memory counters, and its marks. It loses counts
+ * and build ids. Times are the ends of intervals: what happened in one interval is one entry for
+ * each stack.
  *
  * Frees are entries with negative bytes, at the stack that allocated the blocks.
  */
@@ -19,7 +20,8 @@
 #define FORMAT_VERSION 48
 enum { CATEGORY_OTHER, CATEGORY_NATIVE, CATEGORY_PYTHON };
 
-/* What a site had in an interval: at most one allocation entry and one of frees; or a CPU sample. */
+/* What a site had in an interval: at most one allocation entry and one of frees; or a CPU
+ * sample. */
 struct event {
     uint32_t row, interval; /* of profile.rows */
     uint32_t node;

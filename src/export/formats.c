@@ -73,6 +73,7 @@ const struct export_format export_formats[] = {
      .holds = "live heap of processes and threads, RSS and page faults over time, marks, threads",
      .loses = "stacks",
      .takes = EXPORT_AT | EXPORT_SINCE,
+     .all_known = true,
      .write = export_chrome},
     {.name = "sqlite",
      .ending = "sqlite",
@@ -83,6 +84,7 @@ const struct export_format export_formats[] = {
      .binary = true,
      .in_place = true,
      .whole = true,
+     .all_known = true,
      .write = export_sqlite},
     {.name = "csv",
      .ending = "csv",
@@ -96,6 +98,7 @@ const struct export_format export_formats[] = {
      .holds = "a table of a command, as a structured array",
      .takes = ONE_STATE | EXPORT_TABLE,
      .binary = true,
+     .all_known = true,
      .write = export_npy},
     {.name = "html",
      .ending = "html",
@@ -143,5 +146,5 @@ void export_tell_shrunk(struct export *e, const char *format, const struct stack
         shrank += own[n].amount < 0 ? -(uint64_t)own[n].amount : 0;
     if (shrank)
         say(e->notes, "tidemark export: %r holds no stacks that shrank: %d %r of %r are left out\n",
-            format, shrank, metric_is_time(metric) ? "ns" : "bytes", report_metric_title(metric));
+            format, shrank, metric_unit(metric), report_metric_title(metric));
 }

@@ -1,10 +1,10 @@
 /*
  * heaptrack: the event list that heaptrack_print and heaptrack_gui open, packed with gzip.
  *
- * It holds for each stack how much it allocated, how much of that was temporary, what it had at the peak and what
- * it never freed: all exactly (export/heaptrack_blocks.h). It loses threads, marks, and the sizes of single
- * blocks; what was live between start, peak and end is a lower bound. A file takes a few bytes for each
- * allocation before it is packed.
+ * It holds for each stack how much it allocated, how much of that was temporary, what it had at the
+ * peak and what it never freed: all exactly (export/heaptrack_blocks.h). It loses threads, marks,
+ * and the sizes of single blocks; what was live between start, peak and end is a lower bound. A
+ * file takes a few bytes for each allocation before it is packed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,8 +16,9 @@
 #include "export/export.h"
 #include "export/heaptrack_blocks.h"
 
-/* Sizes of a class are two; those of blocks that come and go are there twice, because a block that is freed
- * right after another one with the same number was allocated counts as temporary. So are those of the peak. */
+/* Sizes of a class are two; those of blocks that come and go are there twice, because a block
+ * that is freed right after another one with the same number was allocated counts as temporary.
+ * So are those of the peak. */
 enum { SMALLER, LARGER, SIZES, COPIES = 2 };
 
 struct infos {

@@ -150,7 +150,8 @@ static void schedule_fall(struct touch *touches, size_t count, const struct site
     }
 }
 
-/* What comes and goes: temporary ones are known by interval, the others where there are allocations to spare. */
+/* What comes and goes: temporary ones are known by interval, the others where there are
+ * allocations to spare. */
 static void schedule_transient(struct touch *touches, size_t count, const struct site_blocks *s,
                                size_t peak)
 {

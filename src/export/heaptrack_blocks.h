@@ -1,12 +1,14 @@
 /*
- * heaptrack_blocks: allocations and frees, one by one, that add up to what a recording knows as sums.
+ * heaptrack_blocks: allocations and frees, one by one, that add up to what a recording knows as
+ * sums.
  *
- * heaptrack's file is a list of events; a recording has counts for each site and interval. So events are made
- * up: every site gets as many allocations, temporary ones, bytes, live blocks at the peak and live blocks at the
- * end as it had, exactly. Its blocks are of four classes: live at the peak and at the end, at the peak only, at
- * the end only, and neither. The last kind is freed at once. The others are allocated as late and freed as early as
- * what was live at the ends of intervals permits. So what is live between is a lower bound, it rises to the peak
- * and never above, and the order of events within an interval means nothing.
+ * heaptrack's file is a list of events; a recording has counts for each site and interval. So
+ * events are made up: every site gets as many allocations, temporary ones, bytes, live blocks at
+ * the peak and live blocks at the end as it had, exactly. Its blocks are of four classes: live at
+ * the peak and at the end, at the peak only, at the end only, and neither. The last kind is freed
+ * at once. The others are allocated as late and freed as early as what was live at the ends of
+ * intervals permits. So what is live between is a lower bound, it rises to the peak and never
+ * above, and the order of events within an interval means nothing.
  *
  * Blocks of one class have at most two sizes, one byte apart.
  *
@@ -26,7 +28,8 @@ enum block_class {
     BLOCK_CLASSES
 };
 
-/* `count` blocks that have `bytes` together: the first of them have bytes / count, the last one more. */
+/* `count` blocks that have `bytes` together: the first of them have bytes / count, the last one
+ * more. */
 struct blocks {
     uint64_t count, bytes;
 };
@@ -47,7 +50,8 @@ struct site_blocks {
     bool ends_peak; /* its last block of BLOCKS_PEAK is temporary: the peak is its allocation */
 };
 
-/* What happens at a site in an interval. In the interval of the peak there are two: up to it, and after. */
+/* What happens at a site in an interval. In the interval of the peak there are two: up to it,
+ * and after. */
 struct site_step {
     uint32_t row;              /* of the table */
     uint64_t risen;            /* allocated, of BLOCKS_STAY and then BLOCKS_PEAK */
@@ -61,8 +65,8 @@ struct heaptrack_blocks {
     struct site_blocks *sites; /* by row of the table */
     size_t peak; /* the interval that has the peak in it; all of them: there is none */
     VEC(struct site_step) steps;
-    size_t *
-        first; /* by interval, and one for what comes after the peak in its interval (2 i, 2 i + 1) */
+    /* By interval i, 2 i; and for what comes after the peak in its interval, 2 i + 1. */
+    size_t *first;
     uint64_t temporaries_missing; /* that cannot be told as temporary */
 };
 

@@ -1,12 +1,12 @@
 /*
  * massif: the text of valgrind's heap profiler, which ms_print and massif-visualizer open.
  *
- * It holds what was live at up to SNAPSHOTS moments. The peak and the last one have all stacks, every tenth
- * of the others those calls that have at least a hundredth. It loses counts, threads and marks. Extra bytes are
- * what the allocator set aside beyond what was asked for.
+ * It holds what was live at up to SNAPSHOTS moments. The peak and the last one have all stacks,
+ * every tenth of the others those calls that have at least a hundredth. It loses counts, threads
+ * and marks. Extra bytes are what the allocator set aside beyond what was asked for.
  *
- * Trees go from the function that allocated to its callers. They are printed without being built: the stacks of
- * a call are a range of an array, which is sorted by the next caller.
+ * Trees go from the function that allocated to its callers. They are printed without being built:
+ * the stacks of a call are a range of an array, which is sorted by the next caller.
  */
 #include <errno.h>
 #include <inttypes.h>

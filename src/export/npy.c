@@ -1,8 +1,9 @@
 /*
  * npy: a table of a command as a structured array that numpy.load reads (format version 1.0).
  *
- * A column of numbers is <i8 or <f8, one of texts |S with as many bytes as its longest needs. It loses what is
- * not known: numbers are then -2^63 or NaN, texts empty. Texts are cut at TEXT_BYTES bytes.
+ * A column of numbers is <i8 (<u8 if need be) or <f8, one of texts |S with as many bytes as its
+ * longest needs. It loses what is not known: numbers are then -2^63 or NaN, texts empty. Texts are
+ * cut at TEXT_BYTES bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 struct npy_column {
     char *name;
     bool text, real;
+    bool large;   /* numbers of 2^63 and more: some addresses */
     size_t width; /* bytes */
 };
 
@@ -63,6 +65,7 @@ static void take_cell(void *context, const struct cell *cell)
     *mine = (struct npy_cell){.cell = *cell, .text = strpool_add(&n->texts, text)};
     c->text |= cell->type == CELL_TEXT;
     c->real |= cell->type == CELL_REAL;
+    c->large |= cell->type == CELL_NATURAL && cell->natural > INT64_MAX;
 }
 
 static void take_rows(void *context, const struct rows *r)
@@ -95,7 +98,10 @@ static void put_header(const struct npy *n, struct strbuf *out)
         if (c->text)
             strbuf_printf(&header, "('%s', '|S%zu'), ", c->name, c->width);
         else
-            strbuf_printf(&header, "('%s', '<%s8'), ", c->name, c->real ? "f" : "i");
+            strbuf_printf(&header, "('%s', '<%s8'), ", c->name,
+                          c->real    ? "f"
+                          : c->large ? "u"
+                                     : "i");
     }
     strbuf_printf(&header, "], 'fortran_order': False, 'shape': (%zu,), }",
                   n->cells.count / n->columns.count);

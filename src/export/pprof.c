@@ -1,8 +1,8 @@
 /*
  * pprof: the gzip'd protobuf of `go tool pprof`, Pyroscope, Parca and speedscope.
  *
- * It holds one moment or difference, all stacks with inlined frames, mappings with build ids, and threads as
- * labels. It loses marks, times and leaks, and of processes all but one or their sum.
+ * It holds one moment or difference, all stacks with inlined frames, mappings with build ids, and
+ * threads as labels. It loses marks, times and leaks, and of processes all but one or their sum.
  */
 #include <errno.h>
 #include <libdeflate.h>
@@ -46,6 +46,7 @@ static const struct pprof_names {
     [METRIC_TOUCHED] = {"touches", "touched_space"},
     [METRIC_WALL] = {"times", "wall"},
     [METRIC_WAITING] = {"waits", "waiting"},
+    [METRIC_SAMPLES] = {"samples", "events"},
 };
 
 /* A location is an address with the functions that are inlined there, as far as they are listed. */
@@ -231,7 +232,8 @@ static void put_profile(struct pprof *p)
     const struct profile *profile = t->profile;
     struct strbuf command = {0};
     bool time = metric_is_time(t->columns[0].metric);
-    const char *unit = time ? "nanoseconds" : "bytes";
+    bool events = t->columns[0].metric == METRIC_SAMPLES;
+    const char *unit = time ? "nanoseconds" : events ? "count" : "bytes";
     for (size_t i = 0; i < t->column_count; i++) {
         put_value_type(p, PROFILE_SAMPLE_TYPE, names[t->columns[i].metric].count, "count");
         put_value_type(p, PROFILE_SAMPLE_TYPE, names[t->columns[i].metric].amount, unit);
@@ -241,7 +243,7 @@ static void put_profile(struct pprof *p)
     const char *last = names[t->columns[t->column_count - 1].metric].amount;
     proto_number(&p->message, PROFILE_TIME, profile->start_unix_ns);
     proto_number(&p->message, PROFILE_DURATION, profile->duration_ns);
-    put_value_type(p, PROFILE_PERIOD_TYPE, time ? "cpu" : "space", unit);
+    put_value_type(p, PROFILE_PERIOD_TYPE, time ? "cpu" : events ? "events" : "space", unit);
     proto_number(&p->message, PROFILE_PERIOD, time ? profile->sampling.cpu_period_ns : 1);
     profile_command(profile, &command);
     proto_number(&p->message, PROFILE_COMMENT, string_of(p, command.data));

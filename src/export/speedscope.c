@@ -1,8 +1,8 @@
 /*
  * speedscope: the JSON of speedscope.app, one profile for each metric.
  *
- * It holds stacks with files and lines. It loses counts, libraries, threads and times; of differences it loses
- * what shrank, because weights are not negative.
+ * It holds stacks with files and lines. It loses counts, libraries, threads and times; of
+ * differences it loses what shrank, because weights are not negative.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,7 +51,10 @@ static void put_profile(struct export *e, struct json *j, const struct stack_tab
     json_object(j, NULL);
     json_string(j, "type", "sampled");
     json_string(j, "name", report_metric_title(metric));
-    json_string(j, "unit", metric_is_time(metric) ? "nanoseconds" : "bytes");
+    json_string(j, "unit",
+                metric_is_time(metric)     ? "nanoseconds"
+                : metric == METRIC_SAMPLES ? "none"
+                                           : "bytes");
     json_array(j, "samples");
     for (uint32_t n = 1; n < nodes; n++)
         if (own[n].amount > 0) {

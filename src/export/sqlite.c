@@ -1,11 +1,12 @@
 /*
- * sqlite: all of a recording as tables for SQL, pandas and DuckDB. docs/export.md documents the schema.
+ * sqlite: all of a recording as tables for SQL, pandas and DuckDB. docs/export.md documents the
+ * schema.
  *
- * It holds every process with its stacks and the log of intervals. It loses mappings at other moments than the
- * last, accounts of resident memory, and histograms.
+ * It holds every process with its stacks and the log of intervals. It loses mappings at other
+ * moments than the last, accounts of resident memory, and histograms.
  *
- * Stacks are those of `report --by stack`, and sites.function is what `report` charges, without the defaults that
- * the recording has for reports.
+ * Stacks are those of `report --by stack`, and sites.function is what `report` charges, without the
+ * defaults that the recording has for reports.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -71,17 +72,19 @@ static void insert(struct database *d, sqlite3_stmt *s)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* As reports tell functions apart: by name and library. */
+/* As reports tell functions apart: by name and library, those of Python by file. */
 static uint32_t function_id(struct database *d, const struct stack_frame *f)
 {
+    const char *where = f->python ? f->file : f->module;
     uint64_t key =
-        (uint64_t)strpool_add(&d->strings, f->name) << 32 | strpool_add(&d->strings, f->module);
+        (uint64_t)strpool_add(&d->strings, f->name) << 32 | strpool_add(&d->strings, where);
     uint32_t *id = map_at(&d->functions, key);
     if (*id == MAP_NONE) {
         *id = (uint32_t)d->functions.count;
         bind_number(d->add_function, 1, *id);
         bind_text(d->add_function, 2, f->name);
         bind_text(d->add_function, 3, f->module);
+        bind_text(d->add_function, 4, f->python ? f->file : NULL);
         insert(d, d->add_function);
     }
     return *id;
@@ -138,18 +141,17 @@ static void add_stacks(struct database *d, const struct stack_table *t)
 }
 
 /* What a report by function charges: the innermost Python function, if there is one. */
-static uint32_t charged_frame(const struct stack_table *t, const struct stack_row *row)
+static uint32_t charged_call(const struct stack_table *t, const struct stack_row *row)
 {
     const uint32_t *parent = t->tree.parent.items, *frame = t->tree.frame.items;
     const struct call_frame *frames = t->frames.frames.items;
     if (metric_is_time(t->columns[0].metric) || t->columns[0].metric == METRIC_FAULTS)
-        return frames[frame[row->call]].flags & CALL_KERNEL && parent[row->call]
-                   ? frame[parent[row->call]]
-                   : frame[row->call];
+        return frames[frame[row->call]].flags & CALL_KERNEL && parent[row->call] ? parent[row->call]
+                                                                                 : row->call;
     uint32_t call = row->call;
     while (call && !(frames[frame[call]].flags & CALL_PYTHON))
         call = parent[call];
-    return frame[call ? call : row->call];
+    return call ? call : row->call;
 }
 
 /* --- sites and intervals ---------------------------------------------------------------------- */
@@ -168,7 +170,8 @@ static void add_sites(struct database *d, const struct stack_table *t,
         const struct stack_row *row = &t->rows.items[i];
         const struct site *s = &p->sites.items[row->site];
         const uint64_t *c = sums[row->site];
-        struct stack_frame f = stack_frame_of(&t->frames, charged_frame(t, row));
+        uint32_t charged = charged_call(t, row);
+        struct stack_frame f = stack_frame_of(&t->frames, t->tree.frame.items[charged]);
         const uint64_t numbers[] = {c[COL_ALLOCS],
                                     c[COL_BYTES],
                                     c[COL_FREES],
@@ -188,13 +191,14 @@ static void add_sites(struct database *d, const struct stack_table *t,
         bind_number(d->add_site, 1, (uint64_t)d->sites);
         bind_number(d->add_site, 2, (uint64_t)d->process);
         bind_number(d->add_site, 3, (uint64_t)d->stacks + row->node);
-        bind_number(d->add_site, 4, function_id(d, &f));
-        bind_number(d->add_site, 5,
+        bind_number(d->add_site, 4, (uint64_t)d->stacks + t->merged.of_call[charged]);
+        bind_number(d->add_site, 5, function_id(d, &f));
+        bind_number(d->add_site, 6,
                     row->thread < p->threads.count ? p->threads.items[row->thread].tid : 0);
-        bind_text(d->add_site, 6, stack_table_thread(t, row));
-        bind_text(d->add_site, 7, s->domain < DOMAIN_COUNT ? domains[s->domain] : "");
+        bind_text(d->add_site, 7, stack_table_thread(t, row));
+        bind_text(d->add_site, 8, s->domain < DOMAIN_COUNT ? domains[s->domain] : "");
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-            bind_number(d->add_site, (int)k + 8, numbers[k]);
+            bind_number(d->add_site, (int)k + 9, numbers[k]);
         insert(d, d->add_site);
     }
 }
@@ -435,10 +439,10 @@ static void prepare(struct database *d)
     run(d, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;");
     run(d, "BEGIN");
     run(d, sqlite_tables);
-    d->add_function = inserter(d, "functions", 3);
+    d->add_function = inserter(d, "functions", 4);
     d->add_frame = inserter(d, "frames", 5);
     d->add_stack = inserter(d, "stacks", 5);
-    d->add_site = inserter(d, "sites", 22);
+    d->add_site = inserter(d, "sites", 23);
     d->add_interval = inserter(d, "intervals", 10);
     d->add_change = inserter(d, "changes", 8);
 }

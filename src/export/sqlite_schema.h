@@ -1,7 +1,8 @@
 /*
  * sqlite_schema: the tables and views of an exported database. docs/export.md describes them.
  *
- * Tables that commands print (threads, marks, stamps, leaks, ...) are made from their columns by sqlite.c.
+ * Tables that commands print (threads, marks, stamps, leaks, ...) are made from their columns by
+ * sqlite.c.
  */
 #ifndef TIDE_EXPORT_SQLITE_SCHEMA_H
 #define TIDE_EXPORT_SQLITE_SCHEMA_H
@@ -10,7 +11,7 @@
 
 static const char sqlite_tables[] =
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);"
-    "CREATE TABLE functions (id INTEGER PRIMARY KEY, name TEXT, module TEXT);"
+    "CREATE TABLE functions (id INTEGER PRIMARY KEY, name TEXT, module TEXT, file TEXT);"
     "CREATE TABLE frames (id INTEGER PRIMARY KEY, function INTEGER REFERENCES functions, file "
     "TEXT, "
     "line INTEGER, kind TEXT);"
@@ -18,7 +19,8 @@ static const char sqlite_tables[] =
     "stacks, "
     "frame INTEGER REFERENCES frames, depth INTEGER);"
     "CREATE TABLE sites (id INTEGER PRIMARY KEY, process INTEGER, stack INTEGER REFERENCES stacks, "
-    "function INTEGER REFERENCES functions, tid INTEGER, thread TEXT, domain TEXT, "
+    "charged INTEGER REFERENCES stacks, function INTEGER REFERENCES functions, tid INTEGER, thread "
+    "TEXT, domain TEXT, "
     "allocations INTEGER, bytes INTEGER, frees INTEGER, freed_bytes INTEGER, "
     "live_blocks INTEGER, live_bytes INTEGER, temporary INTEGER, temporary_bytes INTEGER, "
     "usable_bytes INTEGER, reallocations INTEGER, peak_blocks INTEGER, peak_bytes INTEGER, "
@@ -36,20 +38,20 @@ static const char sqlite_views[] =
     "CREATE INDEX sites_function ON sites (function);"
     "CREATE INDEX changes_site ON changes (site);"
     "CREATE INDEX stacks_parent ON stacks (parent);"
-    /* Every function that a stack of a site has, each once. */
+    /* Every function from the charged one outwards, each once. */
     "CREATE VIEW site_functions AS WITH RECURSIVE up (site, stack) AS ("
-    "SELECT id, stack FROM sites UNION SELECT up.site, stacks.parent FROM up JOIN stacks "
+    "SELECT id, charged FROM sites UNION ALL SELECT up.site, stacks.parent FROM up JOIN stacks "
     "ON stacks.id = up.stack WHERE stacks.parent IS NOT NULL) "
     "SELECT DISTINCT up.site AS site, frames.function AS function FROM up "
     "JOIN stacks ON stacks.id = up.stack JOIN frames ON frames.id = stacks.frame;"
-    "CREATE VIEW self_by_function AS SELECT sites.process, domain, name, module, "
+    "CREATE VIEW self_by_function AS SELECT sites.process, domain, name, module, file, "
     "sum(live_bytes) AS live_bytes, sum(live_blocks) AS live_blocks, sum(bytes) AS total_bytes, "
     "sum(allocations) AS allocations, sum(peak_bytes) AS peak_bytes, sum(peak_blocks) AS "
     "peak_blocks, "
     "sum(temporary) AS temporary, sum(temporary_bytes) AS temporary_bytes "
     "FROM sites JOIN functions ON functions.id = sites.function "
     "GROUP BY sites.process, domain, sites.function;"
-    "CREATE VIEW total_by_function AS SELECT sites.process, domain, name, module, "
+    "CREATE VIEW total_by_function AS SELECT sites.process, domain, name, module, file, "
     "sum(live_bytes) AS live_bytes, sum(live_blocks) AS live_blocks, sum(bytes) AS total_bytes, "
     "sum(allocations) AS allocations, sum(peak_bytes) AS peak_bytes, sum(peak_blocks) AS "
     "peak_blocks, "

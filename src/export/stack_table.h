@@ -1,10 +1,10 @@
 /*
  * stack_table: the call stacks of a process with several metrics side by side.
  *
- * An answer (model/answer.h) has one metric. Other tools' formats want several of the same stack: allocations
- * and what is live, or what was live at the peak and what is left. A row is one site: a stack and the
- * thread that allocated there. Focus, process and moments are those of the query, and stacks look as in
- * `report --by stack`: summed by stack and thread, a column is that report's.
+ * An answer (model/answer.h) has one metric. Other tools' formats want several of the same stack:
+ * allocations and what is live, or what was live at the peak and what is left. A row is one site: a
+ * stack and the thread that allocated there. Focus, process and moments are those of the query, and
+ * stacks look as in `report --by stack`: summed by stack and thread, a column is that report's.
  *
  * Ownership: borrows recording and query; stack_table_release frees the rest.
  */
@@ -47,7 +47,8 @@ int stack_table_init(struct stack_table *t, const struct recording *r, const str
                      const struct stack_column *columns, size_t count, struct err *err);
 void stack_table_release(struct stack_table *t);
 
-/* The sum of a column, and for each node of `merged` what its stack has of it: the caller frees that. */
+/* The sum of a column, and for each node of `merged` what its stack has of it: the caller frees
+ * that. */
 struct value stack_table_sum(const struct stack_table *t, size_t column);
 struct value *stack_table_own(const struct stack_table *t, size_t column);
 /* The same with all that is below each node. */
@@ -67,8 +68,8 @@ struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame);
 /* By frame, the address of some call that it is of; 0: none is known. The caller frees them. */
 uint64_t *stack_table_addresses(const struct stack_table *t);
 
-/* The interval that has the peak in it: its own peak is the process's. The time of the peak is known less
- * exactly. The number of intervals: there is none. */
+/* The interval that has the peak in it: its own peak is the process's. The time of the peak is
+ * known less exactly. The number of intervals: there is none. */
 size_t profile_peak_interval(const struct profile *p);
 
 /* The command line, words separated by spaces. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/known.h"
 #include "model/sampled.h"
 #include "model/combined_profile.h"
 #include "model/spread.h"
@@ -91,6 +92,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
         code = answer_process(r, q, &a->profile, err);
     if (!code)
         code = measure_window(a->profile, q, &a->window, err);
+    if (!code && (q->by == BY_THREAD || q->focus.thread))
+        code = known_all(a->profile, UNKNOWN_THREADS, "threads", err);
     if (!code && q->histogram)
         code = histograms_check(a->profile, q, &a->window, err);
     if (!code && q->before)

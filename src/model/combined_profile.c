@@ -468,12 +468,14 @@ static void describe(struct combination *w)
         const struct profile *p = w->parts[i].from;
         struct sampling *s = &into->sampling;
         into->complete &= p->complete;
+        into->imported.unknown |= p->imported.unknown;
         into->has_histograms &= p->has_histograms;
         if (p->sampling.cpu_period_ns)
             s->cpu_period_ns = p->sampling.cpu_period_ns;
         if (p->sampling.fault_period)
             s->fault_period = p->sampling.fault_period;
         s->wall |= p->sampling.wall;
+        s->timer |= p->sampling.timer;
         if (p->sampling.kernel)
             s->kernel = p->sampling.kernel;
         s->alone &= p->sampling.alone;

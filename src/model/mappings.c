@@ -93,6 +93,10 @@ static const struct capture *nearest(const struct profile *p, uint64_t time_ns)
 static int find_captures(struct mappings *m, const char *since, const char *at, struct err *err)
 {
     const struct profile *p = m->profile;
+    if (!p->captures.count && p->imported.from)
+        return err_set(err, -ENODATA,
+                       "this recording does not know mappings: it was imported from %.100s",
+                       p->imported.from);
     if (!p->captures.count)
         return err_set(err, -ENODATA,
                        "no mappings of process %" PRIu32

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/known.h"
 #include "model/sampled.h"
 
 /* A metric over intervals is a sum of columns with signs; -1 as column ends the list. */
@@ -38,10 +39,14 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
         [SIZE_USABLE] = {{{COL_USABLE, 1}, END}, {{COL_ALLOCS, 1}, END}},
         [SIZE_OVERHEAD] = {{{COL_USABLE, 1}, {COL_BYTES, -1}, END}, {{COL_ALLOCS, 1}, END}},
     };
+    static const struct formula samples = {{{COL_ALLOCS, 1}, END}, {{COL_ALLOCS, 1}, END}};
     static const struct formula temporary = {{{COL_TEMP_BYTES, 1}, END}, {{COL_TEMPS, 1}, END}};
     bool all = metric == METRIC_TOTAL || metric_is_time(metric) || metric == METRIC_FAULTS ||
                metric == METRIC_TOUCHED;
-    return all ? total[size] : metric == METRIC_TEMPORARY ? temporary : live[size];
+    return metric == METRIC_SAMPLES     ? samples
+           : all                        ? total[size]
+           : metric == METRIC_TEMPORARY ? temporary
+                                        : live[size];
 }
 
 static bool is_live(enum metric m)
@@ -62,9 +67,11 @@ int measure_window(const struct profile *p, const struct query *q, struct window
                    struct err *err)
 {
     const char *name = metric_name(q->metric), *at = q->at;
+    if (known_metric(p, q->metric, q->size, err))
+        return -ENODATA;
     if (!metric_is_sampled(q->metric) && sampled_heap_check(p, err))
         return -ENODATA;
-    if (q->metric == METRIC_CPU && !p->sampling.cpu_period_ns)
+    if ((q->metric == METRIC_CPU || q->metric == METRIC_SAMPLES) && !p->sampling.cpu_period_ns)
         return err_set(err, -ENODATA,
                        "this recording has no CPU samples; record with 'tidemark run --cpu'");
     if ((q->metric == METRIC_WALL || q->metric == METRIC_WAITING) && !p->sampling.wall)
@@ -94,6 +101,10 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     int code = window_resolve(p, q->since, at, out, err);
     if (code)
         return code;
+    bool calls = q->metric == METRIC_TOTAL || q->metric == METRIC_TEMPORARY;
+    if (calls && (out->at.peak || out->since.peak) &&
+        known_all(p, UNKNOWN_HISTORY, "what was allocated until the peak", err))
+        return -ENODATA;
     if ((q->metric == METRIC_SITEPEAK || q->metric == METRIC_LARGEST ||
          q->metric == METRIC_UNTOUCHED) &&
         !window_is_whole(p, out))
@@ -195,6 +206,7 @@ bool metric_measures(enum metric metric, uint32_t domain)
     case METRIC_POOL:
         return domain == DOMAIN_POOL;
     case METRIC_CPU:
+    case METRIC_SAMPLES:
         return domain == DOMAIN_CPU;
     case METRIC_FAULTS:
         return domain == DOMAIN_FAULTS;
@@ -215,7 +227,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
     *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
                           .count = p->sites.count,
                           .by_max = metric == METRIC_LARGEST,
-                          .in_place = metric_is_time(metric) || metric == METRIC_FAULTS};
+                          .in_place = metric_is_time(metric) || metric == METRIC_FAULTS ||
+                                      metric == METRIC_SAMPLES};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
     } else if (metric == METRIC_UNTOUCHED) {
@@ -283,8 +296,10 @@ static void highest(const struct profile *p, const struct window *w, struct tota
 
 struct totals totals_of(const struct profile *p, const struct window *w)
 {
-    struct totals t = {.untimed = p->merge != NULL};
+    struct totals t = {.untimed = p->merge != NULL, .unknown = p->imported.unknown};
     uint64_t c[COLUMNS] = {0};
+    if (profile_lacks(p, UNKNOWN_HISTORY) && !window_is_whole(p, w))
+        t.unknown |= UNKNOWN_TOTALS | UNKNOWN_TEMPORARY | UNKNOWN_REALLOCATIONS;
     sum_heap(p, w->since.intervals, w->at.intervals, c);
     t.allocations = (int64_t)c[COL_ALLOCS];
     t.frees = (int64_t)c[COL_FREES];

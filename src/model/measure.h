@@ -91,6 +91,7 @@ struct totals {
     uint64_t unknown_frees, lost_events, truncated_stacks;
     uint64_t incomplete_stacks; /* of the truncated: no unwind information further out */
     bool untimed;               /* of many runs: peak_time_ns says nothing */
+    uint32_t unknown;           /* enum unknown: figures that mean nothing */
 };
 
 struct totals totals_of(const struct profile *p, const struct window *w);

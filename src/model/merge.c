@@ -253,6 +253,10 @@ int merging_add(struct merging *m, struct recording *r, const char *file, struct
     size_t first = m->inputs->inputs.count;
     const struct profile *p = r->profiles.items;
     int code = 0;
+    if (p->imported.from)
+        return err_set(err, -ENODATA,
+                       "%s was imported from %.100s: what it does not know cannot be summed up",
+                       file, p->imported.from);
     if (r->profiles.count > 1) {
         code = combined_profile_make(r, err);
         p = r->combined;

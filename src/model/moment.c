@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/known.h"
 #include "model/mark_rows.h"
 
 static uint64_t boundary_ns(const struct profile *p, size_t intervals)
@@ -117,6 +118,8 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
 {
     size_t all = p->intervals.count;
     double ns;
+    if (known_moment(p, word, parse_time(word, p->duration_ns, &ns), err))
+        return -ENODATA;
     if (strcmp(word, "start") == 0) {
         *out = (struct moment){.word = word};
     } else if (strcmp(word, "end") == 0) {

@@ -21,6 +21,7 @@ static const char *const metric_names[METRICS] = {
     [METRIC_TOUCHED] = "touched",
     [METRIC_WALL] = "wall",
     [METRIC_WAITING] = "waiting",
+    [METRIC_SAMPLES] = "samples",
 };
 
 static const char *const grouping_names[GROUPINGS] = {

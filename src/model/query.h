@@ -36,6 +36,7 @@ enum metric {
     METRIC_TOUCHED,
     METRIC_WALL,
     METRIC_WAITING,
+    METRIC_SAMPLES, /* of CPU time: how many, whatever time one stands for */
     METRICS
 };
 
@@ -43,6 +44,12 @@ enum metric {
 static inline bool metric_is_time(enum metric m)
 {
     return m == METRIC_CPU || m == METRIC_WALL || m == METRIC_WAITING;
+}
+
+/* What its amounts are: "ns", "samples" or "bytes". */
+static inline const char *metric_unit(enum metric m)
+{
+    return metric_is_time(m) ? "ns" : m == METRIC_SAMPLES ? "samples" : "bytes";
 }
 
 enum size_kind { SIZE_REQUESTED, SIZE_USABLE, SIZE_OVERHEAD, SIZE_KINDS };

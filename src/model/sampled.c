@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "model/known.h"
 #include "model/measure.h"
 
 static void add_row(struct sampled_totals *t, const struct profile *p, const struct site *s,
@@ -93,6 +94,8 @@ struct sampled_totals sampled_whole(const struct profile *p)
 enum metric sampled_default(const struct recording *r)
 {
     const struct sampling *g = r->profiles.count ? &r->profiles.items[0].sampling : NULL;
+    if (r->profiles.count && r->profiles.items[0].imported.from)
+        return known_default(&r->profiles.items[0]);
     return !g || !g->alone ? METRIC_LIVE : g->cpu_period_ns ? METRIC_CPU : METRIC_FAULTS;
 }
 
@@ -100,6 +103,11 @@ int sampled_heap_check(const struct profile *p, struct err *err)
 {
     if (!p->sampling.alone || !profile_is_sampled(p))
         return 0;
+    if (p->imported.from)
+        return err_set(err, -ENODATA,
+                       "this recording was imported from %.100s and has samples alone; see "
+                       "'tidemark report'",
+                       p->imported.from);
     return err_set(
         err, -ENODATA,
         "this recording has no heap data, because it was made with --only-cpu, --only-faults or "

@@ -21,7 +21,7 @@ struct sampled_totals {
 
 static inline bool metric_is_sampled(enum metric m)
 {
-    return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_TOUCHED;
+    return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_TOUCHED || m == METRIC_SAMPLES;
 }
 
 /* Stacks are counted for `metric`, if it is one of those. */

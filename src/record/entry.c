@@ -107,7 +107,8 @@ static bool is_sanitized(const struct exports *x)
 /* False: there is no malloc of its own, or nothing that we can deal with. */
 static bool find_functions(const struct exports *x)
 {
-    if (!exports_find(x, "malloc") || !exports_find(x, "free") || is_sanitized(x))
+    bool is_libc = recorder.late && exports_find(x, "gnu_get_libc_version");
+    if (!exports_find(x, "malloc") || !exports_find(x, "free") || (!is_libc && is_sanitized(x)))
         return false;
     for (size_t i = 0; i < COUNT; i++) {
         const ElfW(Sym) *s = exports_find(x, functions[i].name);
@@ -153,6 +154,16 @@ static bool drop_operators(long memory)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+static bool is_rare(const struct patched *f)
+{
+    static const char *const names[] = {"valloc",             "pvalloc", "free_sized",
+                                        "free_aligned_sized", "cfree",   "reallocarray"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(f->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* A size may be asked only if all functions are of one allocator; pvalloc is asked for apart. */
 static void set_next(const struct exports *x)
 {
@@ -164,7 +175,7 @@ static void set_next(const struct exports *x)
             continue;
         if (f->trampoline || f > PVALLOC) /* what is newer than C11 may be missing */
             memcpy((char *)&next + offset, &f->trampoline, sizeof f->trampoline);
-        else if (f != PVALLOC)
+        else if (f != PVALLOC && !(recorder.late && is_rare(f)))
             size_of = 0;
     }
     next.pvalloc_is_foreign = !PVALLOC->trampoline;
@@ -172,9 +183,12 @@ static void set_next(const struct exports *x)
     memcpy(&next.allocator, &MALLOC->address, sizeof MALLOC->address);
 }
 
+/* The executable; in a program that ran already, whoever has the malloc that is called. */
 static const struct link_map *main_program(void)
 {
     const struct link_map *m = loaded_map(functions);
+    if (recorder.late)
+        return loaded_map(libc_default("malloc"));
     while (m && m->l_prev)
         m = m->l_prev;
     return m;
@@ -187,7 +201,7 @@ void entry_take_over(void)
     struct loaded l;
     const struct link_map *program = tried ? NULL : main_program();
     tried = true;
-    if (!program || !recorder_is_alone())
+    if (!program || (!recorder.late && !recorder_is_alone()))
         return;
     exports_read(&x, program);
     if (!find_functions(&x) || !loaded_find(MALLOC->address, &l))
@@ -195,7 +209,14 @@ void entry_take_over(void)
     long memory = patch_open();
     if (memory < 0)
         return;
-    if (drop_operators(memory) && patch_all(functions, COUNT, l.start, memory)) {
+    bool done = drop_operators(memory) && patch_all(functions, COUNT, l.start, memory);
+    if (!done && recorder.late) { /* without those that are hardly ever called */
+        for (struct patched *f = functions; f < functions + C_COUNT; f++)
+            if (is_rare(f))
+                f->address = 0;
+        done = patch_all(functions, COUNT, l.start, memory);
+    }
+    if (done) {
         set_next(&x);
         taken_over = true;
     }

@@ -45,14 +45,19 @@ static uint64_t walk_hash(struct walk *w)
     return name;
 }
 
+/* How far the stack goes that the caller is on. */
+static inline void set_bounds(struct thread *t, const uint64_t *caller)
+{
+    uint64_t sp = CALLER_SP(caller);
+    t->walk.stack_sure = sp >= t->stack_sure && sp < t->stack_high;
+    t->walk.stack_end = sp >= t->stack_low && sp < t->stack_high ? t->stack_high : WALK_NO_END;
+}
+
 /* The name of the caller's native stack, by walking it: its number, or its hash. */
 static uint64_t walked_name(struct thread *t, const uint64_t *caller)
 {
     struct walk *w = &t->walk;
-    w->stack_sure = CALLER_SP(caller) >= t->stack_sure && CALLER_SP(caller) < t->stack_high;
-    w->stack_end = CALLER_SP(caller) >= t->stack_low && CALLER_SP(caller) < t->stack_high
-                       ? t->stack_high
-                       : WALK_NO_END;
+    set_bounds(t, caller);
     bool loader = CALLER_PC(caller) - recorder.loader < recorder.loader_size;
     if (UNLIKELY(loader))
         modules_check(t);
@@ -120,6 +125,61 @@ static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
     if (UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire) || t->hashed))
         return python_number(t, caller, known, walked);
     return (uint32_t)known;
+}
+
+uint32_t event_stack(struct thread *t, const uint64_t *caller)
+{
+    return stack_number(t, caller);
+}
+
+/*
+ * The native frames that a signal interrupted, of which the walk begins at the instructions that
+ * end the handler: those are no part of the program's stack. What interrupts is met once, so it is
+ * not kept as a leaf.
+ */
+static uint64_t interrupted_name(struct thread *t, const uint64_t *caller)
+{
+    struct walk *w = &t->walk;
+    set_bounds(t, caller);
+    walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
+               CALLER_FP(caller));
+    if (w->count > 1)
+        w->count--;
+    if (w->trusted > w->count)
+        w->trusted = w->count;
+    if (w->fresh > w->count)
+        w->fresh = w->count;
+    if (t->hashed)
+        return walk_hash(w);
+    uint64_t name = w->fresh < w->count ? walk_number(t, w->fresh) : w->frames[w->count - 1].id;
+    if (UNLIKELY(name >= WIRE_CUT_FIRST))
+        w->trusted = 0;
+    return name;
+}
+
+/* As python_number, but nothing of the interpreter is changed, and nothing is believed that an
+ * interpreter may be in the middle of writing. */
+uint32_t event_interrupted(struct thread *t, const uint64_t *caller)
+{
+    uint64_t key, native = interrupted_name(t, caller);
+    uint32_t number = 0;
+    if (!atomic_load_explicit(&recorder.python, memory_order_acquire) && !t->hashed)
+        return (uint32_t)native;
+    if (!python_enter(t))
+        return t->hashed ? walk_number(t, 0) : (uint32_t)native;
+    bool runs = python_stands_still() && (t->hashed || python_runs(t));
+    if (runs && !t->hashed) {
+        t->hashed = true;
+        walk_forget(&t->walk);
+        native = interrupted_name(t, caller);
+    }
+    if (runs) {
+        number = python_known(t, native, &key);
+        if (!number)
+            number = python_merge(t, key);
+    }
+    python_leave(t);
+    return number ? number : t->hashed ? walk_number(t, 0) : (uint32_t)native;
 }
 
 /* A stack with one more frame, which no code has. */

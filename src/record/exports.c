@@ -60,3 +60,20 @@ const ElfW(Sym) * exports_find(const struct exports *x, const char *name)
     }
     return found && found->st_shndx != SHN_UNDEF && found->st_value ? found : NULL;
 }
+
+uint32_t exports_count(const struct exports *x)
+{
+    if (!x->symbols)
+        return 0;
+    if (!x->gnu_hash)
+        return x->hash ? x->hash[1] : 0;
+    const uint32_t *h = x->gnu_hash, *buckets = h + 4 + 2 * (size_t)h[2], *chains = buckets + h[0];
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < h[0]; i++)
+        last = buckets[i] > last ? buckets[i] : last;
+    if (last < h[1])
+        return h[1];
+    while (!(chains[last - h[1]] & 1))
+        last++;
+    return last + 1;
+}

@@ -24,4 +24,7 @@ void exports_read(struct exports *x, const struct link_map *m);
 /* Defined there and for others to see; NULL: not. */
 const ElfW(Sym) * exports_find(const struct exports *x, const char *name);
 
+/* How many symbols there are, those for others to see and those that are needed of others. */
+uint32_t exports_count(const struct exports *x);
+
 #endif

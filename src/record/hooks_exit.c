@@ -183,3 +183,6 @@ void _Exit(int status)
 {
     _exit(status);
 }
+
+OWN(exit, noreturn);
+OWN(_exit, noreturn);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/attach.h"
 #include "record/python_objects.h"
 #include "record/recorder.h"
 
@@ -23,6 +24,10 @@ __typeof__(memalign) HOOK(memalign);
 __typeof__(valloc) HOOK(valloc);
 __typeof__(pvalloc) HOOK(pvalloc);
 #endif
+
+/* Where libc's malloc is hooked at its entry, parts of it call each other, of which the program
+ * knows nothing. */
+#define IS_INTERNAL() (FROM_ENTRY && attach_from_malloc(CALLER_PC(CALLER())))
 
 /* Before `next` is known, dlsym may allocate: give it static memory. NULL: go on. */
 static inline void *boot_call(size_t size)
@@ -58,6 +63,8 @@ EXPORT void *HOOK(malloc)(size_t size)
     void *boot = boot_call(size);
     if (UNLIKELY(boot != NULL))
         return boot;
+    if (IS_INTERNAL())
+        return next.malloc(size);
     ALLOCATE(next.malloc(size), size);
 }
 
@@ -75,6 +82,10 @@ EXPORT void HOOK(free)(void *p)
         return;
     if (UNLIKELY(boot_owns(p)))
         return;
+    if (IS_INTERNAL()) {
+        next.free(p);
+        return;
+    }
     if (UNLIKELY(atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed)))
         python_goes(p);
     struct thread *t = thread_enter();
@@ -165,6 +176,8 @@ EXPORT void *HOOK(realloc)(void *old, size_t size)
 {
     if (UNLIKELY(!next.malloc || boot_owns(old)))
         return boot_realloc(old, size);
+    if (IS_INTERNAL())
+        return next.realloc(old, size);
     return reallocate(old, size, CALLER());
 }
 

@@ -7,8 +7,18 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "record/attach.h"
 #include "record/libc.h"
 #include "record/recorder.h"
+
+#if FROM_ENTRY
+__typeof__(mmap) HOOK(mmap);
+__typeof__(munmap) HOOK(munmap);
+__typeof__(mremap) HOOK(mremap);
+#endif
+
+/* Hooked at libc's own entries, what libc and the loader map comes this way after all. */
+#define IS_INTERNAL() (FROM_ENTRY && attach_from_libc(CALLER_PC(CALLER())))
 
 static void *map_directly(void *at, size_t size, int protection, int flags, int fd, long offset)
 {
@@ -43,10 +53,10 @@ static uint64_t whole_pages(size_t size)
     return (size + page_bytes() - 1) & ~(page_bytes() - 1);
 }
 
-EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
+EXPORT void *HOOK(mmap)(void *at, size_t size, int protection, int flags, int fd, long offset)
 {
     enum beneath was = BENEATH_NOTHING;
-    struct thread *t = next.mmap ? map_enter(&was) : NULL;
+    struct thread *t = next.mmap && !IS_INTERNAL() ? map_enter(&was) : NULL;
     void *p = map_directly(at, size, protection, flags, fd, offset);
     bool plain = !at && fd == -1 && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
     if (t && p != MAP_FAILED)
@@ -55,8 +65,10 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, long
     return p;
 }
 
+#if !FROM_ENTRY
 EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, long offset)
     __attribute__((alias("mmap")));
+#endif
 
 /*
  * Recorded before it happens, as free is: another thread may map the same place at once. If nothing
@@ -77,10 +89,10 @@ static int unmap_directly(void *p, size_t size)
     return result < 0 ? -1 : 0;
 }
 
-EXPORT int munmap(void *p, size_t size)
+EXPORT int HOOK(munmap)(void *p, size_t size)
 {
     enum beneath was = BENEATH_NOTHING;
-    struct thread *t = next.munmap ? map_enter(&was) : NULL;
+    struct thread *t = next.munmap && !IS_INTERNAL() ? map_enter(&was) : NULL;
     bool begun = unmap_begins(t, p, size);
     int result = unmap_directly(p, size);
     if (begun && result != 0)
@@ -89,7 +101,7 @@ EXPORT int munmap(void *p, size_t size)
     return result;
 }
 
-EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
+EXPORT void *HOOK(mremap)(void *old, size_t old_size, size_t size, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -97,7 +109,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
     va_end(args);
     if (UNLIKELY(!next.mremap))
         thread_begin();
-    struct thread *t = thread_enter();
+    struct thread *t = IS_INTERNAL() ? NULL : thread_enter();
     bool begun = !(flags & MREMAP_DONTUNMAP) && unmap_begins(t, old, old_size);
     void *p = next.mremap(old, old_size, size, flags, wanted);
     if (t && p != MAP_FAILED)

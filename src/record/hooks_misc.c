@@ -1,16 +1,16 @@
-/* Code that goes away, processes that fork, threads that take a name, an interpreter that ends, and
- * system calls that will be forbidden. */
+/* Code that goes away, processes that fork, threads that begin and take a name, and system calls
+ * that will be forbidden. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/cpu_timer.h"
 #include "record/definition.h"
 #include "record/libc.h"
 #include "record/loader_list.h"
@@ -104,8 +104,12 @@ EXPORT pid_t fork(void)
     pid_t child = next.fork();
     if (child)
         tls.fork_told = false; /* what this thread makes by other means is not */
+    else if (cpu_timer_wanted())
+        cpu_timer_forked();
     return child;
 }
+
+OWN(fork);
 
 EXPORT pid_t _Fork(void)
 {
@@ -144,7 +148,13 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (UNLIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
         atomic_store(&recorder.clocked, true);
     note_stack_size(attributes);
-    return next.pthread_create(thread, attributes, start, argument);
+    if (LIKELY(!cpu_timer_wanted()))
+        return next.pthread_create(thread, attributes, start, argument);
+    struct cpu_timer_start timed = cpu_timer_start(start, argument);
+    int result = next.pthread_create(thread, attributes, timed.start, timed.argument);
+    if (result)
+        cpu_timer_not_started(&timed);
+    return result;
 }
 
 EXPORT int pthread_setname_np(pthread_t thread, const char *name)
@@ -165,26 +175,6 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     return result;
 }
 
-/*
- * CPython takes its handlers away when it ends: it is still whole then, but will not be for long.
- * A sanitizer calls this before libc knows the environment, which is too early to start.
- */
-EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
-{
-    if (UNLIKELY(!next.sigaction)) {
-        int (*libcs)(int, const struct sigaction *, struct sigaction *);
-        void *f = libc_next("sigaction");
-        memcpy(&libcs, &f, sizeof f);
-        return libcs(number, action, old);
-    }
-    if (action && python_begins_to_end() && sys_call(SYS_getpid) == (long)recorder.pid) {
-        int saved = errno;
-        exit_python_ends();
-        errno = saved;
-    }
-    return next.sigaction(number, action, old);
-}
-
 /* A filter is about to be installed: from here on we make no system call that it could forbid.
  * False: nothing was changed. A vfork child's filter is not that of the memory it runs in. */
 static bool confine(void)
@@ -193,6 +183,7 @@ static bool confine(void)
         (tls.thread && tls.thread->tick && sys_call(SYS_getpid) != (long)recorder.pid))
         return false;
     nodes_prepare();
+    cpu_timer_stop(); /* the filter may not let a handler return */
     atomic_store(&recorder.confined, true);
     return true;
 }
@@ -221,7 +212,9 @@ EXPORT int prctl(int option, ...)
     va_end(args);
     if (UNLIKELY(!next.prctl))
         recorder_start();
-    bool confining = option == PR_SET_SECCOMP && confine();
+    /* In a program that ran already, SYS_seccomp is not watched; this comes before it. */
+    bool confining =
+        (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && recorder.late)) && confine();
     int result = next.prctl(option, a[0], a[1], a[2], a[3]);
     if (UNLIKELY(confining) && result == -1)
         atomic_store(&recorder.confined, false);
@@ -235,3 +228,4 @@ EXPORT int prctl(int option, ...)
     }
     return result;
 }
+OWN(prctl);

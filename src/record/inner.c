@@ -310,7 +310,7 @@ void inner_take_over(void)
 {
     static bool tried;
     struct loaded l;
-    if (tried || !recorder_is_alone())
+    if (tried || (!recorder.late && !recorder_is_alone()))
         return;
     tried = true;
     if (!find_exported() && !find_hidden())

@@ -60,6 +60,11 @@ void modules_recover(void)
     loader_list_recover();
 }
 
+bool modules_held(void)
+{
+    return atomic_load_explicit(&known_lock.holder, memory_order_relaxed) == (uintptr_t)&tls;
+}
+
 void modules_forget(void)
 {
     loader_list_changes();

@@ -4,10 +4,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "record/attach.h"
 #include "record/libc.h"
 #include "record/recorder.h"
 
-#define PAGE page_bytes()
+#define PAGE   page_bytes()
+#define STRIDE (UINT64_C(1) << 18) /* between places that are tried */
 
 uint8_t patch_code[65536];
 
@@ -41,19 +43,36 @@ bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH]
     return sys_call(SYS_pwrite64, memory, bytes, (long)ENTRY_PATCH, address) == ENTRY_PATCH;
 }
 
+static uint8_t *map_at(uint64_t wanted, size_t size)
+{
+    uint64_t at = wanted & ~(uint64_t)(PAGE - 1);
+    long p = sys_call(SYS_mmap, at, (long)size, (long)(PROT_READ | PROT_WRITE),
+                      (long)(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE), -1L, 0L);
+    if (p == (long)at)
+        return (uint8_t *)p;
+    if (p > 0 || p < -4095)
+        sys_call(SYS_munmap, p, (long)size); /* an old kernel took it for a wish */
+    return NULL;
+}
+
+/* In a program that has run for a while, arenas and stacks lie around its libraries. */
+static uint8_t *search_island(uint64_t start, size_t size)
+{
+    uint8_t *island = NULL;
+    for (uint64_t away = STRIDE; away < ENTRY_REACH / 2 && !island; away += STRIDE) {
+        island = away + (1 << 16) <= start ? map_at(start - away, size) : NULL;
+        island = island ? island : map_at(start + away, size);
+    }
+    return island;
+}
+
 uint8_t *patch_island(uint64_t start, size_t size)
 {
-    for (uint64_t below = 1 << 16; below < ENTRY_REACH / 2 && below + (1 << 16) <= start;
-         below *= 2) {
-        uint64_t at = (start - below) & ~(uint64_t)(PAGE - 1);
-        long p = sys_call(SYS_mmap, at, (long)size, (long)(PROT_READ | PROT_WRITE),
-                          (long)(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE), -1L, 0L);
-        if (p == (long)at)
-            return (uint8_t *)p;
-        if (p > 0 || p < -4095)
-            sys_call(SYS_munmap, p, (long)size); /* an old kernel took it for a wish */
-    }
-    return NULL;
+    uint8_t *island = NULL;
+    for (uint64_t below = 1 << 16; below < ENTRY_REACH / 2 && below + (1 << 16) <= start && !island;
+         below *= 2)
+        island = map_at(start - below, size);
+    return island || !recorder.late ? island : search_island(start, size);
 }
 
 bool patch_make_executable(uint8_t *island, size_t size)
@@ -105,7 +124,9 @@ bool patch_all(struct patched *functions, size_t count, uint64_t start, long mem
     size_t size = (count * ENTRY_SLOT + PAGE - 1) / PAGE * PAGE;
     uint8_t *island = patch_island(start, size);
     bool done = island && make_all(functions, count, island, memory) &&
-                patch_make_executable(island, size) && write_all(functions, count, memory);
+                patch_make_executable(island, size) &&
+                (recorder.late ? attach_list(functions, count)
+                               : write_all(functions, count, memory));
     if (done)
         recorder_own(island, size);
     else if (island)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
+#include "record/attach.h"
 #include "record/definition.h"
 #include "record/exports.h"
 #include "record/inner.h"
@@ -70,7 +71,7 @@ size_t boot_room(const void *p)
 
 static void find_next(const char *name, void *slot, size_t size)
 {
-    void *f = libc_next(name);
+    void *f = recorder.late ? libc_default(name) : libc_next(name);
     memcpy(slot, &f, size);
 }
 
@@ -121,6 +122,13 @@ static void find_all(void)
     FIND(pthread_create);
     FIND(pthread_setname_np);
     FIND(sigaction);
+    FIND(signal);
+    FIND(sigprocmask);
+    FIND(pthread_sigmask);
+    FIND(sigwait);
+    FIND(sigwaitinfo);
+    FIND(sigtimedwait);
+    FIND(signalfd);
     FIND(prctl);
     FIND(fork);
     FIND(_Fork);
@@ -488,6 +496,8 @@ bool recorder_connect(void)
     pools_reset();
     entry_take_over();
     inner_take_over();
+    if (recorder.late)
+        attach_take_over();
     atomic_store(&h->entries_taken, (entry_taken_over() ? WIRE_TAKEN_MALLOC : 0u) |
                                         (inner_taken_over() ? WIRE_TAKEN_INNER : 0u));
     allocator_find();
@@ -615,9 +625,48 @@ void recorder_start(void)
     errno = saved;
 }
 
+/* --- in a program that ran already ------------------------------------------------------------ */
+
+bool recorder_find_next(void)
+{
+    if (next.malloc)
+        return true;
+    recorder.late = true;
+    definition_start();
+    find_all();
+    return next.malloc && next.free;
+}
+
+/* There may be threads of which we have not heard. */
+bool recorder_attach(const char *name, const char *key, bool drop)
+{
+    memcpy(socket_name, name, strlen(name) + 1);
+    memcpy(socket_key, key, WIRE_KEY_SIZE);
+    drops = drop;
+    atomic_store(&recorder.clocked, true);
+    atomic_store(&recorder.state, STATE_BOOTING);
+    if (!recorder_connect())
+        return false;
+    python_meet_all();
+    return true;
+}
+
+void recorder_leave(void)
+{
+    atomic_store(&recorder.state, STATE_OFF);
+    threads_leave();
+    struct wire_header *h = drop_segments();
+    if (h)
+        sys_call(SYS_munmap, h, (long)WIRE_PAGE);
+    recorder.header = NULL;
+    recorder.pid = 0; /* who comes next is no child of ours */
+}
+
 /* Programs that never allocate are seen too. */
 __attribute__((constructor)) static void at_load(void)
 {
+    if (attach_is_late())
+        return;
     if (!tls.thread)
         thread_begin();
     tls.busy = (uintptr_t)__builtin_frame_address(0);

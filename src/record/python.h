@@ -8,7 +8,8 @@
  *   python_name.c    what the thread is called
  *
  * The thread reads only its own state, at a moment when it is in a call (the allocation), so what
- * it finds stands still. Nothing of the interpreter is called but functions that return a pointer,
+ * it finds stands still. A sample of CPU time (cpu_timer.h) comes at any moment: there the frames that
+ * the interpreter may be changing are proven first, page by page. Nothing of the interpreter is called but functions that return a pointer,
  * and nothing is changed. What cannot be vouched for (another version, a build with other
  * structures, another thread finalising) is not read: stacks are then native alone.
  *
@@ -244,6 +245,8 @@ bool python_arenas_absent(uint64_t *absent_bytes);
 /* python_frames.c */
 /* Does the thread run Python code? Reads its frames. */
 bool python_runs(struct thread *t);
+/* For the handler of a signal: can the frames be read, wherever it has interrupted the thread? */
+bool python_stands_still(void);
 /* The stack of the native frames of that name and the thread's Python frames, if it has any; 0:
  * none was kept under *key. */
 uint32_t python_known(struct thread *t, uint64_t native, uint64_t *key);
@@ -254,6 +257,8 @@ bool python_look(struct thread *t);
 /* python_code.c */
 /* Is there, at this address, what the layout says? Every page is asked for before it is read. */
 bool python_prove(uint64_t state);
+/* For a thread that a signal has interrupted: the same of its innermost frames, now. */
+bool python_is_whole(uint64_t state);
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp);
 /* The same of one that was met in this era; false: it was not. */
 bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number);

@@ -17,6 +17,7 @@
 #define TABLE_MOST  (1u << 20)
 #define TABLE_SMALL 512 /* bytes, which are soon read */
 #define PROVEN_BY   64  /* frames */
+#define WHOLE_BY    8   /* frames: an interpreter writes to the innermost one or two */
 
 static struct {
     uint64_t hash; /* of a record; 0: nothing here */
@@ -92,32 +93,48 @@ static void prove_runtime(uint64_t state)
         atomic_store_explicit(&python.key, place, memory_order_relaxed);
 }
 
-bool python_prove(uint64_t state)
+/* Are the innermost `most` frames what the layout says? *seen: functions' frames among them. */
+static bool frames_hold(uint64_t state, unsigned most, unsigned *seen)
 {
     const struct python_layout *l = &python.layout;
     uint64_t frame, cframe, owner, code, at;
-    unsigned seen = 0;
-    bool strange = false;
-    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
-        return false; /* the kernel must not be asked */
+    *seen = 0;
     if (l->thread_frame ? !careful_load(state + l->thread_frame, &frame)
                         : !careful_load(state + l->thread_cframe, &cframe) ||
                               !careful_load(cframe + l->cframe_frame, &frame))
-        strange = true;
-    for (unsigned i = 0; !strange && frame && i < PROVEN_BY; i++) {
+        return false;
+    for (unsigned i = 0; frame && i < most; i++) {
         bool shim = false;
         if (l->chain == PYTHON_SHIMS) {
-            strange = !careful_load(frame + (l->frame_owner & ~7u), &owner);
-            shim = !strange && (uint8_t)(owner >> l->frame_owner % 8 * 8) >= PYTHON_OWNED_BY_C;
+            if (!careful_load(frame + (l->frame_owner & ~7u), &owner))
+                return false;
+            shim = (uint8_t)(owner >> l->frame_owner % 8 * 8) >= PYTHON_OWNED_BY_C;
         }
-        if (!shim && !strange) {
-            strange = !careful_load(frame + l->frame_code, &code) ||
-                      !is_code(PYTHON_REFERENCE(code)) || !careful_load(frame + l->frame_at, &at) ||
-                      !is_at(PYTHON_REFERENCE(code), at);
-            seen++;
+        if (!shim) {
+            if (!careful_load(frame + l->frame_code, &code) || !is_code(PYTHON_REFERENCE(code)) ||
+                !careful_load(frame + l->frame_at, &at) || !is_at(PYTHON_REFERENCE(code), at))
+                return false;
+            ++*seen;
         }
-        strange = strange || !careful_load(frame + l->frame_previous, &frame);
+        if (!careful_load(frame + l->frame_previous, &frame))
+            return false;
     }
+    return true;
+}
+
+bool python_is_whole(uint64_t state)
+{
+    unsigned seen;
+    return frames_hold(state, WHOLE_BY, &seen);
+}
+
+bool python_prove(uint64_t state)
+{
+    const struct python_layout *l = &python.layout;
+    unsigned seen;
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        return false; /* the kernel must not be asked */
+    bool strange = !frames_hold(state, PROVEN_BY, &seen);
     if (seen && !strange && l->runtime_key)
         prove_runtime(state);
     if (seen && !strange)

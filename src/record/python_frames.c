@@ -179,21 +179,24 @@ static inline bool read_frame(struct python_frame *f, uint64_t frame)
 
 /*
  * Is it as it was, if its code object is? Its caller is looked at next, so that what is read is
- * always part of the chain as it is now. An instruction tells the code it is of.
+ * always part of the chain as it is now. An instruction tells the code it is of. All words are in
+ * the frame itself, so they are compared at once, with one branch.
  */
 static inline __attribute__((always_inline)) bool stands(const struct python_frame *f,
                                                          enum python_chain chain)
 {
     const struct python_layout *l = &python.layout;
-    if (python_load(f->frame + l->frame_previous) != f->previous)
-        return false;
+    uint64_t differs = load_unaligned(f->frame + l->frame_previous) ^ f->previous;
     if (chain < PYTHON_ENTRIES)
-        return code_of(f->frame) == f->code && python_load_half(f->frame + l->frame_at) == f->at;
-    if (python_load(f->frame + l->frame_at) != f->at)
-        return false;
+        differs |=
+            (code_of(f->frame) ^ f->code) | (python_load_half(f->frame + l->frame_at) ^ f->at);
+    else
+        differs |= load_unaligned(f->frame + l->frame_at) ^ f->at;
     if (chain == PYTHON_ENTRIES)
-        return (python_load_byte(f->frame + l->frame_entry) != 0) == f->entries;
-    return !f->entries ||
+        differs |= *(const uint8_t *)(uintptr_t)(f->frame + l->frame_entry) ^ f->entries;
+    if (UNLIKELY(differs))
+        return false;
+    return chain != PYTHON_SHIMS || !f->entries ||
            (f->entries == 1 && is_shim(f->previous) && is_below(f->previous, f->caller));
 }
 
@@ -205,21 +208,17 @@ static inline bool has_code(const struct python_frame *f, const struct python_pa
            (f->code == known || is_as_read(f->code, parts, chain == PYTHON_SHIMS));
 }
 
-/* How many of the `count` outermost frames are as they were, from the innermost of them outwards.
- */
+/* The innermost of the `count` outermost frames that is not as it was: its number + 1; 0: all are.
+ * From the innermost of them outwards. */
 static inline __attribute__((always_inline)) uint32_t
-first_changed(const struct python_thread *p, uint32_t count, enum python_chain chain)
+first_changed(const struct python_thread *p, uint32_t count, enum python_chain chain, bool watched)
 {
-    if (p->era) {
-        for (uint32_t i = count; i-- > 0;)
-            if (UNLIKELY(!stands(&p->remembered[i], chain)))
-                return i + 1;
-    } else {
-        uint64_t known = 0;
-        for (uint32_t i = count; i-- > 0; known = p->remembered[i].code)
-            if (UNLIKELY(!stands(&p->remembered[i], chain) ||
-                         !has_code(&p->remembered[i], &p->parts[i], known, chain)))
-                return i + 1;
+    const struct python_frame *outermost = p->remembered, *f = outermost + count;
+    for (uint64_t known = 0; f != outermost; known = f->code) {
+        f--;
+        if (UNLIKELY(!stands(f, chain) ||
+                     (!watched && !has_code(f, &p->parts[f - outermost], known, chain))))
+            return (uint32_t)(f - outermost) + 1;
     }
     return 0;
 }
@@ -230,20 +229,32 @@ static inline uint16_t *index_of(struct python_thread *p, uint64_t frame)
 }
 static_assert(PYTHON_INDEXES == 1 << (64 - 56), "index_of takes that many bits of the hash");
 
+/* While code objects are not watched. */
+static __attribute__((noinline)) uint32_t first_changed_unwatched(const struct python_thread *p,
+                                                                  uint32_t count)
+{
+    switch (python.layout.chain) { /* each has a loop of its own, which is short then */
+    case PYTHON_SHIMS:
+        return first_changed(p, count, PYTHON_SHIMS, false);
+    case PYTHON_ENTRIES:
+        return first_changed(p, count, PYTHON_ENTRIES, false);
+    default:
+        return first_changed(p, count, PYTHON_CFRAMES, false);
+    }
+}
+
 /* Are the `count` outermost frames as they were? What is not is forgotten. */
 static inline bool stand(struct python_thread *p, uint32_t count)
 {
     uint32_t changed;
-    switch (python.layout.chain) { /* each has a loop of its own, which is short then */
-    case PYTHON_SHIMS:
-        changed = first_changed(p, count, PYTHON_SHIMS);
-        break;
-    case PYTHON_ENTRIES:
-        changed = first_changed(p, count, PYTHON_ENTRIES);
-        break;
-    default:
-        changed = first_changed(p, count, PYTHON_CFRAMES);
-    }
+    if (!p->era)
+        changed = first_changed_unwatched(p, count);
+    else if (python.layout.chain == PYTHON_SHIMS)
+        changed = first_changed(p, count, PYTHON_SHIMS, true);
+    else if (python.layout.chain == PYTHON_ENTRIES)
+        changed = first_changed(p, count, PYTHON_ENTRIES, true);
+    else
+        changed = first_changed(p, count, PYTHON_CFRAMES, true);
     p->count = changed ? changed - 1 : count;
     return !changed;
 }
@@ -311,7 +322,8 @@ static inline uint64_t caller_of(uint64_t frame)
 }
 
 /* Brings remembered up to date; false: nothing that can be used. *shims: on top of the chain. */
-static inline bool read_frames(struct python_thread *p, uint64_t state, uint32_t *shims)
+static inline __attribute__((always_inline)) bool read_frames(struct python_thread *p,
+                                                              uint64_t state, uint32_t *shims)
 {
     uint32_t fresh = 0;
     uint64_t frame = innermost_of(state), era = python_era();
@@ -373,7 +385,7 @@ static inline bool is_one_of_several(void)
  * thread's own is its first one, of whichever interpreter; if it runs in another now, it holds the
  * lock that all share, and the current state is its own.
  */
-static inline uint64_t own_state(void)
+static inline __attribute__((always_inline)) uint64_t own_state(void)
 {
     uint64_t state = first_state();
     if (UNLIKELY(is_one_of_several())) {
@@ -392,7 +404,8 @@ static inline uint64_t own_state(void)
 }
 
 /* Brings what is remembered of the thread up to date; NULL: it runs no Python code. */
-static inline struct python_thread *read_thread(struct thread *t, uint32_t *shims, bool now)
+static inline __attribute__((always_inline)) struct python_thread *
+read_thread(struct thread *t, uint32_t *shims, bool now)
 {
     uint64_t state = own_state();
     if (!state || (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire)) &&
@@ -406,25 +419,38 @@ static inline struct python_thread *read_thread(struct thread *t, uint32_t *shim
     p->state = state;
     if (LIKELY(p->name.rest && !now))
         p->name.rest--;
-    else
+    else if (!t->in_handler)
         python_name(t, now);
     return p;
 }
 
-bool python_runs(struct thread *t)
+/* The same, where it does not happen at every allocation. */
+static __attribute__((noinline)) bool runs(struct thread *t, bool now)
 {
     uint32_t shims;
-    return read_thread(t, &shims, false) != NULL;
+    return read_thread(t, &shims, now) != NULL;
+}
+
+bool python_runs(struct thread *t)
+{
+    return runs(t, false);
+}
+
+bool python_stands_still(void)
+{
+    if (!atomic_load_explicit(&python.proven, memory_order_acquire))
+        return false;
+    uint64_t state = own_state();
+    return !state || python_is_whole(state);
 }
 
 bool python_look(struct thread *t)
 {
-    uint32_t shims;
     if (!python_enter(t))
         return true;
-    bool runs = read_thread(t, &shims, true);
+    bool found = runs(t, true);
     python_leave(t);
-    return runs;
+    return found;
 }
 
 static inline uint64_t key_of(const struct python_thread *p, uint64_t native, uint32_t shims)

@@ -2,7 +2,8 @@
  * recorder: the part of tidemark that lives inside the program (libtidemark.so).
  *
  * Here we are a guest: docs/SAFETY.md states the rules. On the hot path there is no system call, no
- * lock, no allocation, no floating point; nothing here ever prints, exits or installs a handler.
+ * lock, no allocation, no floating point; nothing here ever prints or exits, and only cpu_timer.c
+ * installs a handler, where the user asks for it.
  * Memory comes from mmap, made by raw system calls so that neither our own hooks nor errno are
  * involved.
  *
@@ -18,12 +19,14 @@
  *   entry.c     programs that define malloc themselves
  *   inner.c     allocators that are called by other names
  *   mark_on.c   functions whose entries are marks
+ *   cpu_timer.c samples of CPU time by a timer of each thread
  *   nested.c    a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c   the functions that take the place of libc's
  */
 #ifndef TIDE_RECORD_RECORDER_H
 #define TIDE_RECORD_RECORDER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +55,11 @@
 #define HOOK(name)        entry_##name
 #define HOOK_SYMBOL(name) "entry_" name
 #endif
+/* A name of our own for a hook, for attach.c: in a library that was loaded late, the plain names are
+ * libc's. */
+#define OWN(name, ...)                                                                             \
+    __attribute__((alias(#name), visibility("hidden"), nothrow, leaf,                              \
+                   ##__VA_ARGS__)) __typeof__(name) own_##name
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -84,6 +92,9 @@ struct thread {
     uint32_t names;      /* that it has told */
     uint32_t exits;      /* how often its destructor ran */
     uint32_t looks;      /* for what Python calls it, still to be made (thread.c) */
+    int timer;           /* of its CPU time (cpu_timer.h), */
+    bool timed;          /* if it has one */
+    bool in_handler;     /* of its timer's signal: what is not its own is not touched */
     bool named;          /* by tide_thread_name: what others call it does not matter */
     bool python_named;   /* by Python: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
@@ -112,6 +123,9 @@ struct tls {
     void *around;         /* and this is the block that it reallocates or frees, */
     void *malloced;       /* this one what it got from malloc; NULL: nothing */
     uint32_t closing;     /* unloads that it is at and that may be an interpreter's (python.c) */
+    uint32_t cpu_owed;    /* periods of CPU time, to be charged to the hook that it is in */
+    uint32_t timer_tid;   /* of the thread that has `timer`; 0: none */
+    int timer;            /* the kernel's number of it */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -137,6 +151,7 @@ struct recorder {
     uint32_t python_size;       /* 0: not wanted */
     bool in_place;              /* it counts in accounts, and tells no event (accounts.h) */
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
+    bool late;                  /* the program ran already when we came (attach.h) */
 };
 extern struct recorder recorder;
 
@@ -169,6 +184,13 @@ struct next {
     int (*pthread_create)(unsigned long *, const void *, void *(*)(void *), void *);
     int (*pthread_setname_np)(unsigned long, const char *);
     int (*sigaction)(int, const void *, void *);
+    void (*(*signal)(int, void (*)(int)))(int);
+    int (*sigprocmask)(int, const sigset_t *, sigset_t *);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
+    int (*sigwait)(const sigset_t *, int *);
+    int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
+    int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+    int (*signalfd)(int, const sigset_t *, int);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     int (*fork)(void);
     int (*_Fork)(void);
@@ -194,6 +216,10 @@ extern struct next next;
 /* process.c */
 void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
 bool recorder_connect(void); /* to the collector, for this process */
+/* In a program that ran already (attach.h). */
+bool recorder_find_next(void); /* sets `next`; false: there is no malloc */
+bool recorder_attach(const char *socket, const char *key, bool drop); /* connected? */
+void recorder_leave(void); /* gives back all that a session took; all other threads stand still */
 void recorder_own(const void *start, size_t size); /* mapped by us: the collector is told so */
 struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
 void recorder_stop(void);                          /* the collector is gone */
@@ -261,7 +287,10 @@ void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */
 void thread_look(void);                /* the last chance to learn this thread's name */
 void threads_reset(void);              /* in a forked child */
-bool threads_in_python(void);          /* is any but this one? */
+/* Calls a function for each thread that has not ended, while none can begin or end. */
+void threads_each(void (*f)(struct thread *t, void *context), void *context);
+void threads_leave(void);     /* gives back their memory: no thread knows its own */
+bool threads_in_python(void); /* is any but this one? */
 
 /* api.c */
 void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
@@ -284,6 +313,7 @@ bool modules_reset(void);             /* in a forked child, or before the first;
 void modules_forget(void);            /* code went away; the tick must move then */
 void modules_check(struct thread *t); /* the loader is at work: did code go away unseen? */
 void modules_recover(void);           /* this thread was torn out of a hook */
+bool modules_held(void);              /* does this thread hold their lock? */
 struct link_map;
 void modules_meet(const struct link_map *m); /* as if an address in it had been met */
 
@@ -316,6 +346,10 @@ void event_unmap_failed(struct thread *t);                /* after, if it was */
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
                       const uint64_t *caller);
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
+/* The number of the caller's stack, for what is no allocation. */
+uint32_t event_stack(struct thread *t, const uint64_t *caller);
+/* The same of what the handler of a signal interrupted. `caller`: of that handler. */
+uint32_t event_interrupted(struct thread *t, const uint64_t *caller);
 /* Is this thread where it is by calls alone, with no signal in between? false: not to be proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
@@ -420,8 +454,14 @@ static inline __attribute__((always_inline)) struct thread *thread_enter(void)
     return t;
 }
 
-static inline void thread_leave(void)
+/* cpu_timer.c: charges what is owed to the stack of the hook's caller. */
+void cpu_timer_pay(const uint64_t *caller);
+
+/* A timer's signal that came in a hook is charged to it now, when the thread's state is whole. */
+static inline __attribute__((always_inline)) void thread_leave(void)
 {
+    if (UNLIKELY(tls.cpu_owed))
+        cpu_timer_pay(CALLER());
     tls.busy = 0;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "record/cpu_timer.h"
 #include "record/libc.h"
 #include "record/loader_list.h"
 #include "record/python.h"
@@ -115,6 +116,7 @@ static void thread_end(void *arg)
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
     }
+    cpu_timer_end(t);
     tls.thread = NULL;
     tls.ended = true;
     atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
@@ -134,6 +136,7 @@ static void take_back_dead(void)
         struct thread *t = all_threads[i];
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
+            cpu_timer_abandon(t);
             atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
             t->next = free_threads;
             free_threads = t;
@@ -253,6 +256,7 @@ static struct thread *thread_adopt(struct thread *t)
     tls.thread = t;
     if (end_key_made)
         libc.setspecific(end_key, t);
+    cpu_timer_begin(t);
     t->looks = PYTHON_LOOKS;
     look_at_python(t);
     return t;
@@ -297,9 +301,41 @@ void threads_reset(void)
     free_threads = NULL;
     thread_count = 0;
     spin_reset(&threads_lock);
+    cpu_timer_reset();
     if (atomic_exchange(&recorder.clocked, false))
         loader_list_forked();
     tls.thread = NULL;
+}
+
+void threads_each(void (*f)(struct thread *t, void *context), void *context)
+{
+    spin_lock(&threads_lock);
+    for (uint32_t i = 0; i < thread_count; i++)
+        if (all_threads[i]->tid)
+            f(all_threads[i], context);
+    spin_unlock(&threads_lock);
+}
+
+void threads_leave(void)
+{
+    while (thread_count) {
+        const struct wire_ring *ring = all_threads[--thread_count]->ring;
+        const struct wire_own *own = ring ? ring->own : NULL;
+        if (!own)
+            continue; /* a forked child's copy, which it never used */
+        struct {
+            uint64_t start, size;
+        } mapped[2];
+        for (unsigned i = 0; i < 2; i++) { /* the first is where we read this from */
+            mapped[i].start = atomic_load(&own[i].start);
+            mapped[i].size = atomic_load(&own[i].size);
+        }
+        for (unsigned i = 2; i-- > 0;)
+            if (mapped[i].size)
+                sys_call(SYS_munmap, mapped[i].start, mapped[i].size);
+    }
+    free_threads = NULL;
+    spin_reset(&threads_lock);
 }
 
 bool threads_in_python(void)

@@ -8,6 +8,7 @@
         return is;                                                                                 \
     }
 IS_THERE(process, p->executable != NULL)
+IS_THERE(imported, p->imported.from != NULL)
 IS_THERE(sampling, profile_is_sampled(p))
 IS_THERE(notes, p->notes.count != 0)
 IS_THERE(threads, p->threads.count != 0)
@@ -17,6 +18,7 @@ IS_THERE(intervals, p->intervals.count != 0)
 IS_THERE(stamps, p->stamps.count != 0)
 IS_THERE(marks, p->marks.count != 0)
 IS_THERE(inherited, p->inherited.parent != 0)
+IS_THERE(attached, p->attached.is)
 IS_THERE(living, p->scans.count != 0)
 IS_THERE(captures, p->captures.count != 0)
 IS_THERE(footprints, p->footprints.count != 0)
@@ -31,6 +33,7 @@ IS_THERE(frames, p->frame_runs.count != 0)
 #define PART(name) name##_put, name##_take, name##_there
 const struct part part_table[PARTS] = {
     {CHUNK_PROCESS, PROFILE_ENDING, PART(process), false},
+    {CHUNK_IMPORTED, PROFILE_ENDING, PART(imported), true},
     {CHUNK_SAMPLING, PROFILE_ENDING, PART(sampling), true},
     {CHUNK_NOTES, PROFILE_ENDING, PART(notes), true},
     {CHUNK_THREADS, PROFILE_FIGURES, PART(threads), false},
@@ -40,6 +43,7 @@ const struct part part_table[PARTS] = {
     {CHUNK_STAMPS, PROFILE_FIGURES, PART(stamps), false},
     {CHUNK_MARKS, PROFILE_FIGURES, PART(marks), true},
     {CHUNK_INHERITED, PROFILE_FIGURES, PART(inherited), true},
+    {CHUNK_ATTACHED, PROFILE_FIGURES, PART(attached), true},
     {CHUNK_LIVE, PROFILE_FIGURES, PART(living), true},
     {CHUNK_MAPS, PROFILE_FIGURES, PART(captures), true},
     {CHUNK_FOOTPRINTS, PROFILE_FIGURES, PART(footprints), true},

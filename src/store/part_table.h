@@ -25,13 +25,14 @@ struct part {
 };
 
 /* In the order of the file. */
-#define PARTS 20
+#define PARTS 22
 extern const struct part part_table[PARTS];
 
 #define PART(name)                                                                                 \
     void name##_put(struct strbuf *b, const struct profile *p);                                    \
     void name##_take(struct cursor *c, struct profile *p);
 PART(process)
+PART(imported)
 PART(sampling)
 PART(notes)
 PART(threads)
@@ -40,6 +41,7 @@ PART(sites)
 PART(stamps)
 PART(marks)
 PART(inherited)
+PART(attached)
 PART(living)
 PART(captures)
 PART(footprints)

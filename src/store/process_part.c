@@ -128,11 +128,49 @@ void inherited_take(struct cursor *c, struct profile *p)
     p->inherited.freed_bytes = cursor_varint(c);
 }
 
+void attached_put(struct strbuf *b, const struct profile *p)
+{
+    const struct attached_before *a = &p->attached;
+    strbuf_varint(b, (uint64_t)a->detached | (uint64_t)a->before << 1);
+    strbuf_varint(b, a->before_blocks);
+    strbuf_varint(b, a->before_bytes);
+    strbuf_varint(b, a->frees);
+}
+
+void attached_take(struct cursor *c, struct profile *p)
+{
+    struct attached_before *a = &p->attached;
+    uint64_t flags = cursor_varint(c);
+    a->is = true;
+    a->detached = flags & 1;
+    a->before = flags >> 1 & 7;
+    a->before_blocks = cursor_varint(c);
+    a->before_bytes = cursor_varint(c);
+    a->frees = cursor_varint(c);
+    c->bad |= flags >> 1 > BEFORE_STRANGE;
+    if (c->bad)
+        *a = (struct attached_before){0};
+}
+
+void imported_put(struct strbuf *b, const struct profile *p)
+{
+    string_put(b, p->imported.from);
+    string_put(b, p->imported.file);
+    strbuf_varint(b, p->imported.unknown);
+}
+
+void imported_take(struct cursor *c, struct profile *p)
+{
+    p->imported.from = cursor_string(c);
+    p->imported.file = cursor_string(c);
+    p->imported.unknown = (uint32_t)cursor_varint(c) & UNKNOWN_ALL;
+}
+
 void sampling_put(struct strbuf *b, const struct profile *p)
 {
     const struct sampling *g = &p->sampling;
     strbuf_varint(b, (uint64_t)g->alone | (uint64_t)g->counted << 1 | (uint64_t)g->wall << 2 |
-                         (uint64_t)g->kernel << 3);
+                         (uint64_t)g->kernel << 3 | (uint64_t)g->timer << 5);
     strbuf_varint(b, g->cpu_period_ns);
     strbuf_varint(b, g->fault_period);
     strbuf_varint(b, g->lost);
@@ -150,6 +188,7 @@ void sampling_take(struct cursor *c, struct profile *p)
     g->counted = flags >> 1 & 1;
     g->wall = flags >> 2 & 1;
     g->kernel = flags >> 3 & 3;
+    g->timer = flags >> 5 & 1;
     c->bad |= g->kernel > KERNEL_ESTIMATED;
     g->cpu_period_ns = cursor_varint(c);
     g->fault_period = cursor_varint(c);

@@ -71,6 +71,8 @@ void profile_release(struct profile *p)
     merge_free(p->merge);
     free(p->executable);
     free(p->host);
+    free(p->imported.from);
+    free(p->imported.file);
     vec_release(&p->command);
     vec_release(&p->threads);
     vec_release(&p->notes);

@@ -423,6 +423,7 @@ enum sampled_kernel { KERNEL_COUNTED, KERNEL_SAMPLED, KERNEL_ESTIMATED };
 struct sampling {
     bool alone; /* nothing was preloaded: there is no heap to tell of */
     bool wall;  /* time off the processor was recorded */
+    bool timer; /* CPU time was sampled by timers in the program, that of the kernel too */
     enum sampled_kernel kernel;
     uint64_t cpu_period_ns; /* CPU time between two samples of a thread; 0: not sampled */
     uint64_t fault_period;  /* faults from one that is recorded to the next; 0: not recorded */
@@ -430,6 +431,55 @@ struct sampling {
     bool counted;           /* what follows is known */
     uint64_t user_ns, system_ns;
     uint64_t minor_faults, major_faults;
+};
+
+/* Of a process that ran already when `tidemark attach` came. */
+enum before_attach {
+    BEFORE_NOT_ASKED,
+    BEFORE_KNOWN,
+    BEFORE_OTHER,     /* another allocator than glibc's serves it */
+    BEFORE_TOO_LARGE, /* it would have stood still for too long */
+    BEFORE_STRANGE    /* its heap is not as glibc's is expected to be */
+};
+struct attached_before {
+    bool is;
+    bool detached;              /* it went on without us; else it ended */
+    enum before_attach before;  /* is it known what its heap held then? As its allocator counts: */
+    uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
+    uint64_t frees;                       /* of blocks that were never seen allocated */
+};
+
+/*
+ * What a profile that was imported from another tool's file does not know (docs/FORMAT.md, IMPT).
+ * A figure that is not known is 0 in the profile, and answers must not show it: text says "not
+ * known", JSON has null. All are known of a profile that tidemark recorded.
+ */
+enum unknown {
+    UNKNOWN_TOTALS = 1 << 0,    /* all that was ever allocated, and what was freed of it */
+    UNKNOWN_LIVE = 1 << 1,      /* what was live at the end */
+    UNKNOWN_PEAK = 1 << 2,      /* what was live at the peak */
+    UNKNOWN_COUNTS = 1 << 3,    /* numbers of blocks: only bytes are known */
+    UNKNOWN_TIME = 1 << 4,      /* how long it ran, and when anything happened */
+    UNKNOWN_PEAK_TIME = 1 << 5, /* when the peak was */
+    UNKNOWN_THREADS = 1 << 6,
+    UNKNOWN_TEMPORARY = 1 << 7,
+    UNKNOWN_REALLOCATIONS = 1 << 8,
+    UNKNOWN_USABLE = 1 << 9,    /* what the allocator set aside for blocks */
+    UNKNOWN_OWN_PEAK = 1 << 10, /* the highest live bytes of each stack */
+    UNKNOWN_LARGEST = 1 << 11,  /* the largest block of each stack */
+    UNKNOWN_PROCESS = 1 << 12,  /* its pid */
+    UNKNOWN_COMMAND = 1 << 13,
+    UNKNOWN_LOSSES = 1 << 14,   /* lost events, cut stacks, frees of unknown blocks */
+    UNKNOWN_CPU_TIME = 1 << 15, /* samples are counted, and nothing says what time one stands for */
+    UNKNOWN_HISTORY = 1 << 16,  /* how memory changed over time: it is known for one moment */
+    UNKNOWN_MAPPED = 1 << 17    /* mappings of the program itself */
+};
+#define UNKNOWN_ALL ((1u << 18) - 1)
+
+struct imported {
+    char *from; /* the tool and its version: "heaptrack 1.4.0"; NULL: it was recorded by tidemark */
+    char *file; /* name of the file */
+    uint32_t unknown; /* enum unknown */
 };
 
 struct merge;
@@ -441,18 +491,20 @@ struct profile {
     char *host;
     uint64_t start_unix_ns;
     uint64_t duration_ns;
-    int exit_code;     /* -1: unknown or ended by a signal */
-    int signal;        /* 0: none */
-    bool complete;     /* ended, and everything up to the end was read */
-    bool execed;       /* ended by becoming another program */
-    uint32_t together; /* processes that it stands for (model/combined_profile.h), or recordings
+    int exit_code;       /* -1: unknown or ended by a signal */
+    int signal;          /* 0: none */
+    bool complete;       /* ended, and everything up to the end was read */
+    bool execed;         /* ended by becoming another program */
+    uint32_t together;   /* processes that it stands for (model/combined_profile.h), or recordings
                           (`merge`); 0: it is one. Not in files */
-    uint32_t rank1;    /* its rank in a job of many processes (MPI), from 1; 0: it has none */
-    uint32_t ranks;    /* in that job; 0: not known */
+    uint32_t rank1;      /* its rank in a job of many processes (MPI), from 1; 0: it has none */
+    uint32_t ranks;      /* in that job; 0: not known */
     struct merge *merge; /* NULL, or what it was merged from (store/merge.h): then the rows are sums
                             over all inputs, in two intervals that meet when each began to end */
     struct inherited inherited;
+    struct attached_before attached;
     struct sampling sampling;
+    struct imported imported;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
     /* The most memory that it held: its live heap, and of what it mapped itself as much as was
@@ -524,6 +576,12 @@ struct recording {
 static inline uint64_t profile_memory(const struct profile *p)
 {
     return p->memory_peak_bytes > p->peak_bytes ? p->memory_peak_bytes : p->peak_bytes;
+}
+
+/* Does it lack any of these (enum unknown)? */
+static inline bool profile_lacks(const struct profile *p, uint32_t what)
+{
+    return (p->imported.unknown & what) != 0;
 }
 
 static inline bool profile_is_sampled(const struct profile *p)

@@ -2,9 +2,6 @@
 
 #include <gelf.h>
 #include <libdeflate.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -17,7 +14,6 @@ struct packed {
     Elf_Scn *section;
     const uint8_t *from;
     size_t from_size, size, offset; /* offset: where it goes in image->unpacked */
-    bool done;
 };
 
 /* Those that libdw and we read; others stay as they are. */
@@ -90,48 +86,10 @@ static uint8_t *huge_room(size_t size)
     return room;
 }
 
-/* Sections that several threads uncompress; each takes the next. */
-struct work {
-    struct packed *sections; /* the largest first */
-    size_t count;
-    uint8_t *room;
-    atomic_size_t next;
-};
-
-static void *unpack_sections(void *arg)
-{
-    struct work *w = arg;
-    struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
-    for (size_t i; inflater && (i = atomic_fetch_add(&w->next, 1)) < w->count;) {
-        struct packed *p = &w->sections[i];
-        p->done = libdeflate_zlib_decompress(inflater, p->from, p->from_size, w->room + p->offset,
-                                             p->size, NULL) == LIBDEFLATE_SUCCESS;
-    }
-    libdeflate_free_decompressor(inflater);
-    return NULL;
-}
-
-static int larger_first(const void *left, const void *right)
-{
-    const struct packed *a = left, *b = right;
-    return a->size != b->size ? (a->size < b->size ? 1 : -1) : 0;
-}
-
-/* Two threads are enough: .debug_info is larger than the rest together. */
-static void unpack_all(struct work *w, size_t size)
-{
-    pthread_t helper;
-    qsort(w->sections, w->count, sizeof *w->sections, larger_first);
-    bool helped =
-        w->count > 1 && size >= HUGE_PAGE && pthread_create(&helper, NULL, unpack_sections, w) == 0;
-    unpack_sections(w);
-    if (helped)
-        pthread_join(helper, NULL);
-}
-
 void elf_image_unpack(struct elf_image *image)
 {
     VEC(struct packed) list = {0};
+    struct libdeflate_decompressor *inflater = NULL;
     size_t names, size = 0;
     struct packed p;
     if (!image->is_ours || image->unpacked || elf_getshdrstrndx(image->elf, &names) != 0)
@@ -146,11 +104,15 @@ void elf_image_unpack(struct elf_image *image)
     if (!size || !(image->unpacked = huge_room(size)))
         goto out;
     image->unpacked_size = size;
-    struct work work = {.sections = list.items, .count = list.count, .room = image->unpacked};
-    unpack_all(&work, size);
-    for (size_t i = 0; i < list.count; i++)
-        if (list.items[i].done)
-            put_section(&list.items[i], image->unpacked + list.items[i].offset);
+    inflater = libdeflate_alloc_decompressor();
+    for (size_t i = 0; i < list.count && inflater; i++) {
+        const struct packed *k = &list.items[i];
+        uint8_t *bytes = image->unpacked + k->offset;
+        if (libdeflate_zlib_decompress(inflater, k->from, k->from_size, bytes, k->size, NULL) ==
+            LIBDEFLATE_SUCCESS)
+            put_section(k, bytes);
+    }
+    libdeflate_free_decompressor(inflater);
 out:
     vec_release(&list);
 }

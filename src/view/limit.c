@@ -76,22 +76,31 @@ static int sum_of(struct recording *r, enum metric metric, int64_t *out, struct 
     return code;
 }
 
-int limit_check(struct limit *l, struct recording *before, struct recording *after, struct err *err)
+int limit_judge(struct limit *l, bool has_before, int64_t before, int64_t after, struct err *err)
 {
-    if (l->more && !before)
-        return err_set(err, -EINVAL,
-                       "--limit '%s' compares two recordings: tidemark view BEFORE AFTER", l->text);
-    int code = before ? sum_of(before, l->metric, &l->before, err) : 0;
-    if (!code)
-        code = sum_of(after, l->metric, &l->after, err);
-    if (code)
-        return code;
+    if (l->more && !has_before)
+        return err_set(err, -EINVAL, "--limit '%s' compares two recordings, and there is one only",
+                       l->text);
+    l->before = before;
+    l->after = after;
     double allowed =
         l->more ? (double)l->before + (double)l->amount + fabs((double)l->before) * l->percent / 100
                 : (double)l->amount;
     l->allowed = allowed < 9e18 ? (int64_t)floor(allowed) : INT64_MAX;
     l->broken = l->after > l->allowed;
     return 0;
+}
+
+int limit_check(struct limit *l, struct recording *before, struct recording *after, struct err *err)
+{
+    if (l->more && !before)
+        return err_set(err, -EINVAL,
+                       "--limit '%s' compares two recordings: tidemark view BEFORE AFTER", l->text);
+    int64_t first = 0, last = 0;
+    int code = before ? sum_of(before, l->metric, &first, err) : 0;
+    if (!code)
+        code = sum_of(after, l->metric, &last, err);
+    return code ? code : limit_judge(l, before != NULL, first, last, err);
 }
 
 void limit_json(const struct limit *l, struct json *j)

@@ -36,6 +36,8 @@ int limit_parse(struct limit *l, const char *text, struct err *err);
  */
 int limit_check(struct limit *l, struct recording *before, struct recording *after,
                 struct err *err);
+/* The same for figures that are known already. `has_before`: there is something to compare with. */
+int limit_judge(struct limit *l, bool has_before, int64_t before, int64_t after, struct err *err);
 void limit_json(const struct limit *l, struct json *j);
 
 #endif

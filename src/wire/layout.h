@@ -6,7 +6,7 @@
  * because the collector holds its own mapping. The program may scribble over all of it: the
  * collector trusts nothing here (collect/counting/drain.c checks every number before use).
  *
- *     header | modules | Python code | rings | cut stacks | stack tree, without end
+ *     header | modules | Python code | samples | rings | cut stacks | stack tree, without end
  *
  * Both sides map the file up to the first window of the stack tree, and further windows when the
  * tree has grown into them. More rings, when the program has more threads than rings, come in
@@ -208,9 +208,12 @@ struct wire_header {
     uint32_t slots_limit; /* the file has room for so many slots of the stack tree */
     uint32_t python_size; /* 0: Python's frames are not wanted */
     uint64_t python_offset;
-    uint32_t mark_on;         /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
-    uint64_t plant_leak;      /* bytes that each mark shall leak; 0: none */
-    uint32_t objects_wanted;  /* 1: CPython's own allocators shall be wrapped */
+    uint32_t mark_on;        /* functions whose entries shall be marks; 0: none (WIRE_FUNCTIONS) */
+    uint64_t plant_leak;     /* bytes that each mark shall leak; 0: none */
+    uint32_t objects_wanted; /* 1: CPython's own allocators shall be wrapped */
+    uint32_t cpu_signal;     /* --cpu=timer: the signal to use; 0: any that is free */
+    uint64_t cpu_period_ns;  /* CPU time between two samples of a thread; 0: no timers are wanted */
+    uint64_t samples_offset; /* of WIRE_SAMPLES samples */
     uint32_t in_place;        /* 1: the program counts in accounts (wire/accounts.h) */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
@@ -246,9 +249,40 @@ struct wire_header {
     struct wire_own
         own[WIRE_OWN];    /* memory that the recorder mapped for itself, but for that of threads */
     _Atomic uint32_t end; /* enum wire_end */
+    _Atomic uint32_t cpu_state;                 /* enum wire_cpu */
+    _Atomic uint64_t cpu_lost;                  /* periods of CPU time that no sample stands for */
+    _Atomic uint64_t samples_claimed;           /* by threads that write a sample */
+    _Alignas(64) _Atomic uint64_t samples_read; /* by the collector: those may be written again */
     struct wire_totals totals;
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
+
+/* What became of the timers of --cpu=timer; the last one counts. */
+enum wire_cpu {
+    WIRE_CPU_NONE,      /* there were none */
+    WIRE_CPU_ON,        /* threads have timers */
+    WIRE_CPU_NO_SIGNAL, /* off: the program uses the signal that was asked for, or all */
+    WIRE_CPU_REFUSED,   /* some thread got none: the kernel refused (RLIMIT_SIGPENDING) */
+    WIRE_CPU_FILTER     /* off: the program was about to install a seccomp filter */
+};
+
+/*
+ * A sample of CPU time, by the handler of a timer's signal. All threads of a process share one
+ * buffer. A thread claims a place by moving samples_claimed on, writes, and then stores `number`,
+ * with release order: the sample is there when that is the number of the claim + 1. There is room
+ * for WIRE_SAMPLES that were not read; what does not fit is in cpu_lost.
+ */
+struct wire_sample {
+    _Atomic uint64_t number;
+    uint32_t tid;
+    uint32_t stack;
+    uint32_t periods; /* of CPU time that it stands for */
+    uint32_t unused;
+};
+static_assert(sizeof(struct wire_sample) == 24, "wire ABI");
+#define WIRE_SAMPLES 8192u
+#define WIRE_SAMPLES_SIZE                                                                          \
+    ((WIRE_SAMPLES * sizeof(struct wire_sample) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
 
 /*
  * One thread's events: 64-bit words. Positions only grow; logical chunk position / WIRE_CHUNK_WORDS
@@ -429,7 +463,8 @@ enum wire_request_kind {
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
     WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
     WIRE_LEFT_OUT,    /* text: a program that it executes, and that cannot load the recorder */
-    WIRE_LOOK         /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_LOOK,        /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_DETACH       /* of a program that was attached to: answered by a text when it is done */
 };
 enum wire_out {
     WIRE_OUT_NONE,

@@ -302,7 +302,7 @@ def test_sizes_that_lie(t):
             "incomplete the file is damaged at byte %d; what came before it is shown" % len(base))
 
 
-@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "SAMP", "LIVE", "MAPS", "FOOT", "PYTH", "HIST",
+@cases(kind=("PROC", "MODS", "THRD", "NODE", "SITE", "IVAL", "STMP", "MARK", "FORK", "ATCH", "SAMP", "LIVE", "MAPS", "FOOT", "PYTH", "HIST",
              "CHNS", "NOTE", "FRAM", "STRS", "FOCS"))
 def test_bombs(t, kind):
     """Zeros pack 30,000 to 1: a few KB that unpack to 4 MB, and to 16 MB, of the smallest things there are."""

@@ -10,7 +10,7 @@ MACHINES = ("x86_64", "aarch64")  # src/arch/MACHINE/machine is "machine" to tho
 MAY_INCLUDE = {
     "base": set(),
     "machine": set(),
-    "arch": {"machine", "unwind", "record"},  # its C files implement what these headers declare
+    "arch": {"machine", "unwind", "record", "wire"},  # its C files implement what these headers declare
     "wire": {"machine"},
     "unwind": {"wire", "machine"},
     "record": {"wire", "unwind", "machine"},
@@ -21,17 +21,19 @@ MAY_INCLUDE = {
     "collect/counting": BELOW_COLLECT | {"collect/proc", "collect/naming"},
     "collect/resident": BELOW_COLLECT | {"collect/proc", "collect/counting"},
     "collect/leakscan": BELOW_COLLECT | {"collect/proc", "collect/counting", "collect/resident"},
+    "collect/attach": BELOW_COLLECT | {"collect/proc", "collect/leakscan"},
     "collect/sampling": BELOW_COLLECT | {"collect/proc", "collect/naming", "collect/counting"},
-    "collect/session": BELOW_COLLECT | {"collect/" + f for f in ("proc", "naming", "counting", "resident", "leakscan", "sampling")},
+    "collect/session": BELOW_COLLECT | {"collect/" + f for f in ("proc", "naming", "counting", "resident", "leakscan", "sampling", "attach")},
     "model": {"base", "store"},
     "analyse": {"base", "store", "model", "symbol"},
     "answer": {"base", "store", "model", "analyse"},
     "export": {"base", "store", "model", "analyse", "answer"},
+    "import": {"base", "store", "symbol", "collect/counting"},
     "view": {"base", "store", "model", "analyse"},
     "view/absent": {"view"},
     "view/core": {"base", "store", "answer", "cli"},  # the commands, compiled for the page
-    "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "model",
-            "analyse", "answer", "export", "view"},
+    "cli": {"base", "wire", "machine", "store", "symbol", "collect/session", "collect/counting", "collect/sampling", "collect/proc", "collect/attach", "model",
+            "analyse", "answer", "export", "import", "view"},
     "mpi": {"base", "store", "collect/session", "model", "cli"},  # a program of its own
 }
 NOT_HERE = {"no_page.c"}  # it is for builds without the viewer

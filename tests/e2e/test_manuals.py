@@ -10,7 +10,7 @@ import subprocess
 from harness import HERE, ROOT, cases
 
 DOCUMENTS = ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/FORMAT.md", "docs/SAFETY.md", "docs/api.md",
-             "docs/leaks.md", "docs/python.md", "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
+             "docs/attach.md", "docs/export.md", "docs/leaks.md", "docs/python.md", "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
              *sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "internals", "*.md"))))
 PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "man", "*.[0-9]")))
 FOLDERS = "bench|bindings|docs|examples|include|scripts|src|tests"
@@ -43,7 +43,7 @@ def commands():
 @cases(command=tuple(commands()))
 def test_options_are_those_of_the_help(t, command):
     shown, page = options_in_help(t, command), options_in_page("docs/man/tidemark-%s.1" % command)
-    t.true("options in --help", len(shown) > (0 if command == "ctl" else 1 if command == "doctor" else 5), shown)
+    t.true("options in --help", len(shown) > (0 if command in ("ctl", "detach") else 1 if command == "doctor" else 5), shown)
     t.equal("in --help and not in the manual page", sorted(shown - page), [])
     t.equal("in the manual page and not in --help", sorted(page - shown), [])
 
@@ -234,6 +234,7 @@ def read_process(p, out):
     out["exit_code"] = p.zigzag()
     out["signal"], out["flags"] = p.varints(2)
     out["peak_bytes"], out["peak_blocks"], out["peak_time"], out["peak_skew"], out["memory_peak"] = p.varints(5)
+    out["rank"], out["ranks"] = p.varints(2)
 
 
 def read_modules(p, out):

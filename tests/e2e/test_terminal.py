@@ -69,6 +69,17 @@ def test_progress_where_it_disturbs_nobody(t):
     t.equal("status", terminal.end(), 128 + signal.SIGINT)
 
 
+def test_work_at_the_end_is_told(t):
+    """What is done after the program's end shows on the progress line."""
+    terminal = Terminal(["sh", "-c", "exec \"$0\" run -o \"$1\" /usr/bin/python3 -c 'import time; time.sleep(1.2)' >/dev/null",
+                         t.tidemark, t.file("p.tide")])
+    t.equal("status", terminal.end(), 0)
+    said = re.sub(rb"tidemark: \d+\.\d s  ", b"", terminal.said)
+    t.true("the scan", b"scanning for leaks" in said, said[-500:])
+    t.true("then the file", b"writing the file" in said.split(b"scanning for leaks")[-1], said[-500:])
+    t.true("and the line is gone", b"writing the file\r\x1b[Ktidemark: " in said, said[-500:])
+
+
 def test_stopped_and_continued_from_the_terminal(t):
     """Ctrl-Z stops the program and us, `fg` continues both, and Ctrl-C ends the program."""
     terminal = Terminal(["bash", "--norc", "--noediting", "-i"])

@@ -242,6 +242,34 @@ def test_other_views(t):
         t.equal("nothing is thrown", browser.complaints(), [])
 
 
+def test_imported(t):
+    """What another tool does not know is not known in the page either, and every view says so or shows what there is."""
+    folded, massif = t.file("a.folded"), t.file("massif.out")
+    with open(folded, "w") as out:
+        out.write("main;f;g 10\nmain;f 5\n")
+    with open(massif, "w") as out:
+        out.write("desc: x\ncmd: ./app\ntime_unit: i\n#-\nsnapshot=0\n#-\ntime=7\nmem_heap_B=2048\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+                  "heap_tree=peak\nn1: 2048 (heap allocation functions) malloc\n n0: 2048 0x1: f (a.c:1)\n")
+    with Browser(t.dir) as browser:
+        for source, tiles, rows in ((folded, {"peak": "not known", "allocated": "not known", "samples": "15"}, [10, 5]),
+                                    (massif, {"peak": "2.0 KiB", "live at end": "2.0 KiB", "allocated": "not known", "temporary": "not known"}, [2048])):
+            t.run("import", source, "-o", t.file("imported.tide"))
+            page = Page(t, browser, t.file("imported.tide"))
+            shown = page.run("return Object.fromEntries([...document.querySelectorAll('.tile')].map((e) => "
+                             "[e.querySelector('.tile-title').textContent, e.querySelector('strong').textContent]))")
+            t.equal("tiles of " + source, {k: v for k, v in shown.items() if k in tiles}, tiles)
+            t.equal("badge", page.run("return document.getElementById('badge').textContent"), "imported")
+            text = page.run("return document.body.innerText")
+            t.true("no null, NaN or undefined", not any(word in text for word in ("null", "NaN", "undefined")), text)
+            t.true("findings are not known", "Whether anything is worth fixing is not known" in text, text)
+            page.go("view=table")
+            t.equal("rows", [r["self"] for r in page.rows() if r["self"]], rows)
+            for view in VIEWS:
+                page.go("view=" + view)
+                shown = page.run("return document.getElementById('view').innerText")
+                t.true("%s of %s" % (view, source), shown and not any(word in shown for word in ("NaN", "undefined", "null")), shown)
+
+
 def test_flame(t):
     profile = events(t)
     with Browser(t.dir) as browser:

@@ -15,11 +15,11 @@
 #include "store/writer.h"
 
 static const enum chunk_type types[] = {
-    CHUNK_PROCESS,   CHUNK_MODULES,    CHUNK_THREADS,  CHUNK_NODES,  CHUNK_SITES,
-    CHUNK_INTERVALS, CHUNK_STAMPS,     CHUNK_NOTES,    CHUNK_FRAMES, CHUNK_STRINGS,
-    CHUNK_DONE,      CHUNK_INHERITED,  CHUNK_MARKS,    CHUNK_LIVE,   CHUNK_DEFAULTS,
-    CHUNK_MAPS,      CHUNK_HISTOGRAMS, CHUNK_SAMPLING, CHUNK_CHAINS, CHUNK_FOOTPRINTS,
-    CHUNK_PYTHON};
+    CHUNK_PROCESS,   CHUNK_MODULES,    CHUNK_THREADS,  CHUNK_NODES,    CHUNK_SITES,
+    CHUNK_INTERVALS, CHUNK_STAMPS,     CHUNK_NOTES,    CHUNK_FRAMES,   CHUNK_STRINGS,
+    CHUNK_DONE,      CHUNK_INHERITED,  CHUNK_MARKS,    CHUNK_LIVE,     CHUNK_DEFAULTS,
+    CHUNK_MAPS,      CHUNK_HISTOGRAMS, CHUNK_SAMPLING, CHUNK_CHAINS,   CHUNK_FOOTPRINTS,
+    CHUNK_PYTHON,    CHUNK_INPUTS,     CHUNK_SPREADS,  CHUNK_IMPORTED, CHUNK_ATTACHED};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* A chunk whose payload is zstd's simplest frame: one block, not packed. Much faster than zstd. */
@@ -168,16 +168,17 @@ static struct recording *sample(void)
     return r;
 }
 
-void fuzz_seeds(const char *folder)
+/* As a file, and as a list of its chunks. */
+static void save_seeds(const char *folder, const char *name, const struct recording *r)
 {
-    struct recording *r = sample();
     struct strbuf file = {0}, seed = {0}, raw = {0};
     struct chunk chunk;
     struct err err;
+    char *chunks = xasprintf("%s_chunks", name);
     recording_write(&file, r);
     strbuf_putc(&seed, 0);
     strbuf_add(&seed, file.data, file.size);
-    fuzz_save(folder, "file", seed.data, seed.size);
+    fuzz_save(folder, name, seed.data, seed.size);
     strbuf_clear(&seed);
     strbuf_putc(&seed, 1);
     struct chunk_source source = CHUNK_SOURCE_OF_BYTES(file.data, file.size);
@@ -191,10 +192,27 @@ void fuzz_seeds(const char *folder)
         strbuf_add(&seed, head, 4);
         strbuf_add(&seed, raw.data, raw.size);
     }
-    fuzz_save(folder, "chunks", seed.data, seed.size);
+    fuzz_save(folder, chunks, seed.data, seed.size);
     chunk_source_release(&source);
-    recording_free(r);
     strbuf_release(&file);
     strbuf_release(&seed);
     strbuf_release(&raw);
+    free(chunks);
+}
+
+void fuzz_seeds(const char *folder)
+{
+    struct recording *r = sample();
+    struct merging *m = merging_new();
+    save_seeds(folder, "file", r);
+    for (uint32_t pid = 1; pid <= 3; pid++) {
+        r->profiles.items[0].pid = pid;
+        r->profiles.items[0].rank1 = pid;
+        fuzz_must(merging_add(m, r, "x.tide", NULL) == 0);
+    }
+    struct recording *merged = merging_finish(m);
+    save_seeds(folder, "merged", merged);
+    recording_free(merged);
+    merging_free(m);
+    recording_free(r);
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "analyse/annotate.h"
 #include "analyse/leaks.h"
@@ -14,6 +15,10 @@
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
+#include "model/merge.h"
+#include "store/merge.h"
+#include "store/reader.h"
+#include "store/writer.h"
 #include "model/combined_profile.h"
 #include "answer/annotate.h"
 #include "answer/tree.h"
@@ -21,6 +26,7 @@
 #include "answer/growth.h"
 #include "answer/maps.h"
 #include "answer/leaks.h"
+#include "answer/merge.h"
 #include "answer/peaks.h"
 #include "answer/report.h"
 #include "answer/threads.h"
@@ -298,6 +304,45 @@ static inline void look_annotate(const struct recording *r, uint64_t hash)
     query_release(&q.query);
 }
 
+/* The bytes of the merge of this one recording. */
+static inline void look_merged(struct recording *r, struct strbuf *out)
+{
+    struct merging *m = merging_new();
+    struct err err;
+    if (merging_add(m, r, "x.tide", &err) == 0) {
+        struct recording *merged = merging_finish(m);
+        look_whole(merged);
+        recording_write(out, merged);
+        recording_free(merged);
+    }
+    merging_free(m);
+}
+
+/* Whatever can be merged gives a recording that opens, and merging that again changes nothing. */
+static inline void look_merge(struct recording *r)
+{
+    struct strbuf once = {0}, twice = {0}, out = {0};
+    const struct style style = {.width = 80};
+    struct recording *again = NULL;
+    struct err err;
+    if (r->profiles.items[0].merge) {
+        struct document d = merge_inputs_document(&r->profiles.items[0]);
+        look_document(&d, &style, &out);
+    }
+    look_merged(r, &once);
+    if (once.size) {
+        look_must(recording_parse(once.data, once.size, "once.tide", &again, &err) == 0);
+        look_must(again->complete);
+        look_merged(again, &twice);
+        look_must(twice.size == once.size && memcmp(once.data, twice.data, once.size) == 0);
+        look_ask(again, XXH3_64bits(once.data, once.size));
+        recording_free(again);
+    }
+    strbuf_release(&once);
+    strbuf_release(&twice);
+    strbuf_release(&out);
+}
+
 /* `hash`: any number, which question. */
 static inline void look(struct recording *r, uint64_t hash)
 {
@@ -317,6 +362,8 @@ static inline void look(struct recording *r, uint64_t hash)
         look_findings(r, hash / 1048576);
     if (hash / 131072 % 8 == 2)
         look_peaks(r, hash / 1048576);
+    if (r->profiles.items[0].merge || hash / 131072 % 8 == 3)
+        look_merge(r);
 }
 
 #endif

@@ -91,6 +91,13 @@ SITE static void in_thread(void)
         known_sink = malloc(333);
 }
 
+#ifdef LONG_NAME
+SITE static void LONG_NAME(void)
+{
+    known_sink = malloc(12345);
+}
+#endif
+
 static void *worker(void *unused)
 {
     tide_thread_name("work;er \"1\" <b>");
@@ -116,6 +123,9 @@ int main(void)
     grow();
     pthread_create(&thread, NULL, worker, NULL);
     pthread_join(thread, NULL);
+#ifdef LONG_NAME
+    LONG_NAME();
+#endif
     tide_mark("done");
     return 0;
 }

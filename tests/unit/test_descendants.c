@@ -63,11 +63,37 @@ static void test_first_thread_ended(void **state)
     assert_false(descendants_runs(pid));
 }
 
+/* A process that sleeps with the key in its environment is found, one with another key is not. */
+static void test_left(void **state)
+{
+    (void)state;
+    char key[64], other[64];
+    snprintf(key, sizeof key, "TIDEMARK_TEST_KEY=%d-own", getpid());
+    snprintf(other, sizeof other, "TIDEMARK_TEST_KEY=%d-other", getpid());
+    assert_int_equal(descendants_left(key).silent, 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execle("/bin/sleep", "sleep", "1000", (char *)NULL, (char *[]){key, NULL});
+        _exit(1);
+    }
+    struct descendants found;
+    do
+        found = descendants_left(key);
+    while (!found.silent && descendants_runs(pid));
+    assert_int_equal(found.silent, 1);
+    assert_int_equal(found.forked, 0);
+    assert_int_equal(descendants_left(other).silent, 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(descendants_left(key).silent, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_first_thread_ended),
+        cmocka_unit_test(test_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,7 @@ static void test_large_tables_do_not_stay(void **state)
     size_t kib = resident_kib("/large.so", &mapped);
     assert_true(mapped);
     assert_true(kib < 1024); /* the tables have more than 5,000 */
-    resolver_wait(r);
+    resolver_wait(r, NULL, NULL);
     resident_kib("/large.so", &mapped);
     assert_false(mapped);
     size_t named = 0;
@@ -161,7 +161,7 @@ static void test_threads(void **state)
             if (i == PLACES / 20 * (size_t)round || i + 1 == PLACES)
                 resolver_send(r);
         }
-        resolver_wait(r);
+        resolver_wait(r, NULL, NULL);
         bool mapped;
         resident_kib(directory, &mapped);
         assert_false(mapped); /* all that is needed of the files is in memory */

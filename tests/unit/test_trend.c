@@ -97,6 +97,22 @@ static void test_plateau(void **state)
     assert_true(t.slope == 0 && t.warm_up == 20000);
 }
 
+/* A ramp over a clock that was read seldom at first: no part of it is a warm-up. */
+static void test_uneven_clock(void **state)
+{
+    (void)state;
+    double x[64], y[64];
+    for (int i = 0; i < 64; i++) {
+        x[i] = i < 20 ? 3.0 * i + i % 3 : 40 + i;
+        y[i] = 20000 * x[i];
+    }
+    struct trend t;
+    assert_true(trend_of(&t, y, x, 64));
+    assert_int_equal(t.model, TREND_RAMP);
+    assert_int_equal(t.skipped, 0);
+    assert_true(t.slope == 20000);
+}
+
 /* A cache of 200 keys that are asked for at random fills up, ever more slowly; one that is loaded
  * at the start, and gains at every tenth event, grows. */
 static void test_filling_cache(void **state)
@@ -363,6 +379,7 @@ static void test_quantile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_few_steps_are_no_growth),
+                                       cmocka_unit_test(test_uneven_clock),
                                        cmocka_unit_test(test_uneven_rises_are_no_growth),
                                        cmocka_unit_test(test_constant),
                                        cmocka_unit_test(test_exact_ramp),

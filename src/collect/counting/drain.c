@@ -166,6 +166,8 @@ static inline struct fresh fresh_of(const struct target *t, const struct event *
 /* Where to count a free of a block that was never announced. */
 static uint64_t *unknown_frees(struct target *t)
 {
+    if (t->attached)
+        return &t->profile.attached.frees;
     return t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees;
 }
 

@@ -399,7 +399,7 @@ static struct site site_of(const struct ledger *l, const struct account *a, uint
     bool sampled = domain_is_sampled(s.domain);
     bool counted = sampled || s.domain == DOMAIN_TOUCHED || s.domain == DOMAIN_FOREIGN;
     struct amount peak = counted ? (struct amount){0} : ledger_at_peak(l, a);
-    if (sampled && s.node)
+    if (ledger_stack_is_sampled(l, s.domain) && s.node)
         s.node += joined;
     s.at_peak_bytes = peak.bytes;
     s.at_peak_blocks = peak.blocks;

@@ -73,6 +73,7 @@ struct ledger {
     struct map index;    /* domain | thread | node -> account */
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
+    bool timed; /* stacks of CPU time are the program's own: its timers took the samples */
     VEC(struct lives) lives;
     struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
@@ -135,6 +136,11 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(const struct ledger *l, struct profile *p);
+/* Is a site's stack in the collector's tree of sampled stacks, and not in the program's? */
+static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t domain)
+{
+    return domain_is_sampled(domain) && !(l->timed && domain == DOMAIN_CPU);
+}
 /* Samples, worth `amount` in all: CPU time, or what page faults made resident. `kind`: the column
  * that counts them apart, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,

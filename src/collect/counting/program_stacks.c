@@ -274,7 +274,7 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
     uint32_t *cut = number_frames(s, p, WIRE_CUT_FIRST, any_cut ? s->cut_states.count : 0);
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct site *site = &l->accounts.items[i].site;
-        if (domain_is_sampled(site->domain))
+        if (ledger_stack_is_sampled(l, site->domain))
             continue; /* its stacks are the collector's own */
         uint32_t n = site->node;
         site->node = n < s->states.count                        ? frames[n]

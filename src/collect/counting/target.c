@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/older_libc.h"
+#include "collect/counting/timer_samples.h"
 #include "collect/proc/proc.h"
 
 #define RINGS_FIRST      4
@@ -111,7 +112,8 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->modules_size = MODULES_BYTES;
     h->python_offset = h->modules_offset + MODULES_BYTES;
     h->python_size = limited_space ? PYTHON_SMALL : PYTHON_LARGE;
-    h->rings_offset = h->python_offset + h->python_size;
+    h->samples_offset = h->python_offset + h->python_size;
+    h->rings_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
     h->eras_offset = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
     h->size = program_stacks_lay_out(
         h, h->eras_offset + (h->in_place ? WIRE_ERAS * sizeof(uint32_t) : 0), &size);
@@ -336,6 +338,7 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
         target_boundary(t, now_ns);
     else
         add_boundaries(t, tick_now(t), now_ns);
+    timer_samples_drain(t, now_ns);
     if (t->header)
         return drain_rings(t, now_ns);
     close_boundaries(t);
@@ -346,6 +349,7 @@ void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
     add_boundaries(t, tick_now(t), now_ns);
+    timer_samples_end(t, now_ns);
     if (t->header)
         drain_rings(t, now_ns);
     else
@@ -381,7 +385,7 @@ bool target_may_lack_blocks(const struct target *t)
     uint64_t lost = t->ledger.lost_events;
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         lost += t->timeline.slices.items[i].interval.lost_events;
-    return lost || t->was_paused || t->inheritance.unknown;
+    return lost || t->was_paused || t->attached || t->inheritance.unknown;
 }
 
 /* What happened since then, if anything did, is in the intervals that follow. */

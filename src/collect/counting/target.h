@@ -181,6 +181,7 @@ struct target {
     uint64_t missed_frees;
     bool was_paused;            /* so that some blocks were never announced, */
     uint64_t unannounced_frees; /* and this many frees are theirs */
+    bool attached; /* it ran already: blocks from before are freed, and counted in its profile */
     uint64_t unrecorded;        /* of header->unrecorded, what has been counted as lost */
     uint32_t unfollowed;        /* header->unfollowed, in the end */
     uint32_t entries_taken;     /* header->entries_taken, in the end */
@@ -205,6 +206,11 @@ struct target {
         VEC(uint32_t) threads;  /* numbers that samples gave, and no event of theirs came yet */
         struct sampling before; /* the kernel's counts, before this program was executed */
     } sampled;                  /* sampling/ */
+    struct {
+        uint64_t period_ns;  /* 0: none are taken */
+        uint64_t offset;     /* of them in the shared memory */
+        uint64_t read, lost; /* so far */
+    } timer_samples;         /* timer_samples.c */
 };
 
 struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_full,

@@ -122,9 +122,10 @@ void naming_forget(struct naming *n)
     n->addresses_of = NULL;
 }
 
-void naming_wait(struct naming *n)
+void naming_wait(struct naming *n, void (*tell)(void *context, size_t found, size_t asked),
+                 void *context)
 {
-    resolver_wait(n->resolver);
+    resolver_wait(n->resolver, tell, context);
 }
 
 void naming_hold(struct naming *n)

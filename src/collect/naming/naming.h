@@ -24,8 +24,9 @@ void naming_add_nodes(struct naming *n, const struct profile *p, const struct no
 bool naming_is_settled(struct naming *n);
 /* The paths of a profile's modules are about to be freed. */
 void naming_forget(struct naming *n);
-/* Waits until all is resolved. No naming_add_nodes after it. */
-void naming_wait(struct naming *n);
+/* Waits until all is resolved. No naming_add_nodes after it. `tell`: as for resolver_wait. */
+void naming_wait(struct naming *n, void (*tell)(void *context, size_t found, size_t asked),
+                 void *context);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait or while
  * naming_is_settled; or in a forked child, where what is not resolved yet reads module+0x1234.
  * `python`, `jit`: NULL is fine. */

@@ -1,16 +1,19 @@
 #include "collect/naming/resolver.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "symbol/symbolizer.h"
 
 #define HELPERS_MAX 8
+#define TELL_NS     250000000
 #define STACK_BYTES (8 << 20) /* RLIMIT_STACK may be the program's and small */
 
 struct file {
@@ -155,6 +158,7 @@ static void *work_to_the_end(void *arg)
         else
             pthread_cond_wait(&r->news, &r->lock);
     }
+    pthread_cond_broadcast(&r->news);
     pthread_mutex_unlock(&r->lock);
     return NULL;
 }
@@ -232,12 +236,19 @@ void resolver_send(struct resolver *r)
     r->unsent.count = 0;
 }
 
+/* With the lock. */
+static bool is_settled(const struct resolver *r)
+{
+    for (size_t i = 0; i < r->files.count; i++)
+        if (r->files.items[i]->asked.count || r->files.items[i]->busy)
+            return false;
+    return true;
+}
+
 bool resolver_is_settled(struct resolver *r)
 {
-    bool settled = true;
     pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; i < r->files.count; i++)
-        settled &= !r->files.items[i]->asked.count && !r->files.items[i]->busy;
+    bool settled = is_settled(r);
     pthread_mutex_unlock(&r->lock);
     return settled;
 }
@@ -253,7 +264,30 @@ static size_t helpers_wanted(const struct resolver *r)
     return waiting < most ? waiting : most;
 }
 
-void resolver_wait(struct resolver *r)
+/* While the helpers work. */
+static void tell_until_settled(struct resolver *r,
+                               void (*tell)(void *context, size_t found, size_t asked),
+                               void *context)
+{
+    pthread_mutex_lock(&r->lock);
+    while (!is_settled(r)) {
+        struct timespec next;
+        clock_gettime(CLOCK_REALTIME, &next);
+        next.tv_nsec += TELL_NS;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        if (pthread_cond_timedwait(&r->news, &r->lock, &next) != ETIMEDOUT)
+            continue;
+        size_t found = r->runs.count;
+        pthread_mutex_unlock(&r->lock);
+        tell(context, found, r->asked.count);
+        pthread_mutex_lock(&r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void resolver_wait(struct resolver *r, void (*tell)(void *context, size_t found, size_t asked),
+                   void *context)
 {
     pthread_t helpers[HELPERS_MAX];
     size_t started = 0;
@@ -270,6 +304,8 @@ void resolver_wait(struct resolver *r)
         started++;
     if (wanted && !started)
         work_to_the_end(r);
+    if (tell && started)
+        tell_until_settled(r, tell, context);
     for (size_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
     for (size_t i = 0; i < r->files.count; i++)
@@ -321,7 +357,7 @@ void resolver_free(struct resolver *r)
 {
     if (!r)
         return;
-    resolver_wait(r);
+    resolver_wait(r, NULL, NULL);
     pthread_mutex_lock(&r->lock);
     while (r->has_background && !r->background_ended)
         pthread_cond_wait(&r->news, &r->lock);

@@ -33,8 +33,11 @@ void resolver_ask(struct resolver *r, struct code_address at);
 void resolver_send(struct resolver *r);
 /* Is all that was sent found? */
 bool resolver_is_settled(struct resolver *r);
-/* Waits until all that was sent is found. Nothing is asked after it. */
-void resolver_wait(struct resolver *r);
+/* Waits until all that was sent is found. Nothing is asked after it. `tell` is called now and then
+ * meanwhile, by the caller's thread, with how many of the addresses have been found; NULL is fine.
+ */
+void resolver_wait(struct resolver *r, void (*tell)(void *context, size_t found, size_t asked),
+                   void *context);
 /* The frames of an address, innermost first, good until the next call; their strings are
  * resolver_string's. NULL: not found yet. After resolver_wait, or in a forked child. */
 const struct frame *resolver_frames(struct resolver *r, struct code_address at, size_t *count);

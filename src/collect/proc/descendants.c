@@ -101,11 +101,16 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
     return found;
 }
 
-static void meet(struct descendants *descendants, pid_t pid, const char *key)
+static void meet(struct descendants *descendants, pid_t pid, const char *key, uint64_t since_ticks)
 {
     struct proc_state state;
+    if (!proc_read_state(pid, &state) || is_dead(&state) || state.start_ticks < since_ticks)
+        return;
     int ours = proc_holds(pid, "environ", key);
-    if (!ours || !proc_read_state(pid, &state) || is_dead(&state))
+    if (ours < 0 && !(state.flags & PROC_KERNEL_THREAD) && proc_read_state(pid, &state) &&
+        state.environment_end)
+        ours = proc_holds(pid, "environ", key); /* it has executed a program just then */
+    if (!ours)
         return;
     if (ours < 0) {
         /* In the middle of exec there is none yet: it may be ours. */
@@ -123,9 +128,11 @@ static void meet(struct descendants *descendants, pid_t pid, const char *key)
 struct descendants descendants_left(const char *key)
 {
     struct descendants descendants = {0};
+    struct proc_state own = {0}; /* all are looked at if it cannot be read */
+    proc_read_state(getpid(), &own);
     DIR *all = opendir("/proc");
     for (pid_t pid; (pid = proc_next_number(all));)
-        meet(&descendants, pid, key);
+        meet(&descendants, pid, key, own.start_ticks);
     if (all)
         closedir(all);
     return descendants;

@@ -23,7 +23,9 @@ struct descendants {
 };
 
 /* The living processes that have the session's key in their environment, zombies left out. Who has
- * none there (it wrote over it) is not found. */
+ * none there (it wrote over it) is not found. Only processes that are younger than this one are
+ * looked at: to read the environment of another may take long, as that one holds the lock of its
+ * address space while it waits for a processor. */
 struct descendants descendants_left(const char *key);
 
 #endif

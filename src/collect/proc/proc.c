@@ -47,6 +47,7 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
                                .user_ticks = field[14],
                                .system_ticks = field[15],
                                .threads = field[20],
+                               .start_ticks = field[22],
                                .environment_end = field[51],
                                .wait_status = (int)field[52]};
     snprintf(out->name, sizeof out->name, "%.*s", (int)(close - open - 1), open + 1);

@@ -28,6 +28,7 @@ struct proc_state {
     uint64_t minor_faults, major_faults;
     uint64_t user_ticks, system_ticks; /* of CPU time */
     uint64_t threads;
+    uint64_t start_ticks;     /* after the machine's start; 0: not known */
     uint64_t environment_end; /* address; 0 in the middle of exec too */
     int wait_status;          /* of a zombie, to those who may know */
 };

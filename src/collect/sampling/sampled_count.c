@@ -47,7 +47,7 @@ void samples_count(struct target *t)
 bool samples_in_kernel(const struct target *t, const struct account *a)
 {
     uint32_t node = a->site.node;
-    return node < t->sampled.stacks.nodes.count &&
+    return !t->ledger.timed && node < t->sampled.stacks.nodes.count &&
            t->sampled.stacks.nodes.items[node].address == NODE_KERNEL;
 }
 

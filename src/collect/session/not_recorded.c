@@ -283,7 +283,7 @@ static void look_at_libraries(struct not_recorded *u, struct target *const *targ
         return;
     for (size_t i = 0; i < count; i++) {
         struct target *t = targets[i];
-        if (!has_libraries(t))
+        if (!has_libraries(t) || t->attached) /* hooked at its entries, malloc is seen always */
             continue;
         if (!t->forked)
             mappings += unhooked_libraries_look(u, t);
@@ -317,7 +317,7 @@ void not_recorded_look(struct not_recorded *u, struct target *const *targets, si
 
 void not_recorded_at_exit(struct not_recorded *u, struct target *t)
 {
-    if (has_libraries(t))
+    if (has_libraries(t) && !t->attached)
         unhooked_libraries_look(u, t);
 }
 

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/say.h"
 #include "collect/resident/python_arenas.h"
+#include "collect/session/attached.h"
 #include "collect/session/end_budget.h"
 #include "collect/leakscan/stop_threads.h"
 #include "collect/resident/maps.h"
@@ -123,6 +124,8 @@ static void see_to_exit(struct session *s, struct client *v)
     queue_names(s); /* they are found while we look */
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
+        if (s->live.count == 1) /* else the others go on */
+            session_tell_work(s, "scanning for leaks", 0, 0);
         scan_look(&look);
     } else {
         if (look.kind == SCAN_EXIT) {
@@ -256,6 +259,13 @@ void request_answer(struct session *s, struct client *v)
     case WIRE_STATUS:
         tell_status(s, v);
         return;
+    case WIRE_DETACH:
+        if (s->options->attach_to) {
+            attached_leave(s, v);
+            return;
+        }
+        code = -ENOTSUP;
+        break;
     case WIRE_FIGURES:
         give_figures(s, v);
         return;

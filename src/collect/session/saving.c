@@ -291,6 +291,11 @@ static void give_back(struct session *s)
     }
 }
 
+static void tell_names(void *context, size_t found, size_t asked)
+{
+    session_tell_work(context, "finding names", found, asked);
+}
+
 int finish(struct session *s, struct session_result *result, struct err *err)
 {
     struct recording *r = recording_new();
@@ -307,6 +312,8 @@ int finish(struct session *s, struct session_result *result, struct err *err)
             }
             target_end(t, elapsed_ns(s) - t->start_ns);
             target_explain(t, "the program went on when recording ended");
+            if (t->attached) /* as it was asked to */
+                t->profile.complete = t->profile.attached.detached = true;
         }
     }
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -317,7 +324,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         result->incomplete_stacks += k->incomplete_stacks;
     }
     queue_names(s);
-    naming_wait(s->naming);
+    naming_wait(s->naming, tell_names, s);
     if (s->options->library)
         not_recorded_explain(&s->not_recorded, s->targets.items, s->targets.count, s->program);
     mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
@@ -327,6 +334,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         *vec_push(&result->figures) = (struct process_figures){0};
     for (size_t i = 0; i < s->targets.count; i++)
         *vec_push(&result->figures) = figures_of(s->targets.items[i]);
+    session_tell_work(s, "writing the file", 0, 0);
     compose(s, r, &bytes);
     give_back(s);
     int code = output_write(&s->file, &bytes, err);

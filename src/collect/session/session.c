@@ -17,6 +17,7 @@
 #include "collect/resident/python_arenas.h"
 #include "collect/proc/proc.h"
 #include "collect/proc/descendants.h"
+#include "collect/session/attached.h"
 #include "collect/session/launch.h"
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
@@ -24,6 +25,7 @@
 #include "collect/leakscan/scan.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/threads.h"
+#include "collect/counting/timer_samples.h"
 #include "collect/leakscan/not_scanned.h"
 
 #define NAMING_EVERY_NS   100000000
@@ -56,6 +58,12 @@ static bool is_gone(const struct session *s, const struct target *t)
                                 : !descendants_runs(t->pid);
 }
 
+/* By perf events, or by the program's own timers. */
+static bool is_sampled(const struct session *s)
+{
+    return s->samples || s->options->cpu_timer_ns;
+}
+
 void set_status(struct profile *p, int wait_status)
 {
     p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
@@ -68,11 +76,12 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     if (s->samples)
         samples_end(s->samples, t);
     target_end(t, elapsed_ns(s) - t->start_ns);
-    if (s->samples && !execed)
+    if (is_sampled(s) && !execed)
         samples_settle(t);
     t->profile.complete = true;
     t->profile.execed = execed;
-    if (!execed && (t->pid == s->program || descendants_status(t->pid, t->pidfd, &status)))
+    bool known = t->pid == s->program && !s->options->attach_to;
+    if (!execed && (known || descendants_status(t->pid, t->pidfd, &status)))
         set_status(&t->profile, status);
     not_scanned_explain(t, s->options->no_scan);
     if (t->pidfd >= 0)
@@ -104,6 +113,10 @@ static void begin_target(struct session *s, struct target *t)
     if (t->profile.sampling.cpu_period_ns)
         t->profile.sampling.kernel =
             samples_see_kernel(s->samples) ? KERNEL_SAMPLED : KERNEL_ESTIMATED;
+    if (s->options->cpu_timer_ns) {
+        t->profile.sampling.cpu_period_ns = s->options->cpu_timer_ns;
+        t->profile.sampling.timer = true;
+    }
     t->profile.sampling.fault_period = s->samples ? s->options->sampling.fault_period : 0;
     if (!s->targets.count && s->options->sampling_refused)
         *vec_push(&t->profile.notes) = xstrdup(s->options->sampling_refused);
@@ -199,6 +212,7 @@ static void say_hello(struct session *s, struct client *v)
         target_look(t);
     else
         begin_target(s, t);
+    attached_hello(s, t);
     t->inheritance.unknown = t->forked = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
     scan_prepare(t, v->request.thread_pointer);
@@ -210,6 +224,8 @@ static void say_hello(struct session *s, struct client *v)
     if (o->no_python)
         t->header->python_size = 0;
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
+    if (o->cpu_timer_ns)
+        timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
     stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* we have it mapped */
@@ -278,18 +294,19 @@ static void reap(struct session *s)
 {
     int status;
     siginfo_t ended = {0};
-    if (!s->program_ended &&
+    bool is_child = !s->options->attach_to;
+    if (is_child && !s->program_ended &&
         waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
         struct target *t = session_target(s, s->program);
         if (t) {
             not_recorded_last_look(t);
-            if (s->samples)
+            if (is_sampled(s))
                 samples_count(t);
         } else if (!s->targets.count) {
             s->program_filters = proc_filters(s->program); /* perhaps why nothing was heard of it */
         }
     }
-    if (!s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
+    if (is_child && !s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
         s->program_ended = true;
         s->wait_status = status;
     }
@@ -308,7 +325,7 @@ static void reap(struct session *s)
             continue;
         if (t->pid != s->program) {
             not_recorded_last_look(t);
-            if (s->samples)
+            if (is_sampled(s))
                 samples_count(t);
         }
         session_end_target(s, t, false);
@@ -359,6 +376,10 @@ static void take_signals(struct session *s)
         int signal = (int)info.ssi_signo;
         if (signal == SIGCHLD)
             continue;
+        if (s->options->attach_to && !is_ignored(signal))
+            attached_leave(s, NULL);
+        if (s->options->attach_to)
+            continue;
         if (s->program_ended) /* children that go on: asked to stop waiting for them */
             s->abandoned = s->abandoned || !is_ignored(signal);
         else if (signal != SIGINT && signal != SIGQUIT)
@@ -366,10 +387,8 @@ static void take_signals(struct session *s)
     }
 }
 
-static void tell_progress(struct session *s, uint64_t now)
+static struct session_status status_at(const struct session *s, uint64_t now)
 {
-    if (!s->options->progress || now < s->next_progress_ns)
-        return;
     struct session_status status = {
         .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -381,8 +400,27 @@ static void tell_progress(struct session *s, uint64_t now)
         status.live_bytes += t->ledger.live.bytes;
         status.peak_bytes += t->ledger.peak_bytes;
     }
+    return status;
+}
+
+static void tell_progress(struct session *s, uint64_t now)
+{
+    if (!s->options->progress || now < s->next_progress_ns)
+        return;
+    struct session_status status = status_at(s, now);
     s->options->progress(s->options->context, &status);
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
+}
+
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total)
+{
+    if (!s->options->progress)
+        return;
+    struct session_status status = status_at(s, elapsed_ns(s));
+    status.work = work;
+    status.done = done;
+    status.total = total;
+    s->options->progress(s->options->context, &status);
 }
 
 static void find_names(struct session *s, uint64_t now)
@@ -390,7 +428,8 @@ static void find_names(struct session *s, uint64_t now)
     if (now < s->next_naming_ns)
         return;
     queue_names(s);
-    uint64_t apart = now / 2 > NAMING_SOONEST_NS ? now / 2 : NAMING_SOONEST_NS;
+    uint64_t since = s->targets.count ? now - s->targets.items[0]->start_ns : 0;
+    uint64_t apart = since / 2 > NAMING_SOONEST_NS ? since / 2 : NAMING_SOONEST_NS;
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
@@ -453,7 +492,7 @@ static void record(struct session *s)
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
-            if (stamp_if_due(t, now) && s->samples) {
+            if (stamp_if_due(t, now) && is_sampled(s)) {
                 samples_count(t);
                 target_look(t);
             }
@@ -467,10 +506,11 @@ static void record(struct session *s)
         if (s->options->library)
             not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
+        attached_turn(s, now);
         reap(s);
         checkpoint_if_due(s, now);
         snapshot_if_due(s, now);
-        if (s->abandoned || is_last(s, now))
+        if (s->abandoned || attached_is_over(s) || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
         struct timespec nap = {.tv_nsec = nap_ns(s, most, now - last, idle)};
@@ -493,6 +533,11 @@ static int open_signals(void)
         sigaddset(&set, taken[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int session_check_attach(pid_t pid, struct err *err)
+{
+    return attached_check(pid, err);
 }
 
 /* Each living process takes a descriptor. */
@@ -528,6 +573,13 @@ int session_run(const struct session_options *o, struct session_result *result, 
                             .inherited = &s.inherited,
                             .prepare = session_open_samples,
                             .context = &s};
+    if (o->attach_to) {
+        code = attached_begin(&s, err);
+        result->status = 1;
+        if (code)
+            goto out;
+        goto started;
+    }
     bool sampling_asked = o->sampling.cpu_period_ns || o->sampling.fault_period;
     code = launch_program(&launch, &s.program, err);
     if (code && sampling_asked && !s.samples) {
@@ -540,6 +592,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
                                                                                  : 126;
         goto out;
     }
+started:
     /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
@@ -565,9 +618,21 @@ int session_run(const struct session_options *o, struct session_result *result, 
         samples_end(s.samples, s.live.items[i]);
         samples_settle(s.live.items[i]);
     }
+    if (s.attached.state == FAILED) {
+        code = s.attached.code;
+        *err = s.attached.err;
+        goto out;
+    }
     control_socket_close(&s.socket);
     code = finish(&s, result, err);
+    if (!code && s.attached.code) { /* it could not be given its code back */
+        code = s.attached.code;
+        *err = s.attached.err;
+        result->status = 1;
+    }
 out:
+    if (o->attach_to)
+        attached_end(&s, result->file);
     control_socket_close(&s.socket);
     if (s.signals >= 0)
         close(s.signals);

@@ -24,12 +24,19 @@ struct session_status {
     uint64_t elapsed_ns, live_bytes, peak_bytes, events;
     unsigned processes;
     bool program_ended; /* its children go on */
+    const char *work;   /* at the end: what is done now ("finding names"); NULL: it records */
+    size_t done, total; /* of that; total 0: it is not counted */
 };
 
 struct session_options {
     char *const *argv;   /* the program and its arguments, NULL at the end */
     const char *library; /* libtidemark.so; NULL: nothing is preloaded, there are only samples */
+    pid_t attach_to;     /* a process that runs already, in place of argv[0]; 0: none */
+    bool only_new;        /* what it allocated before is not counted */
+    uint64_t duration_ns; /* to be attached for so long; 0: until it ends, or we are asked to leave */
     struct perf_options sampling; /* all 0: none */
+    uint64_t cpu_timer_ns;        /* --cpu=timer: CPU time between two samples; 0: no timers */
+    uint32_t cpu_signal;          /* that they send; 0: any that is free */
     const char *sampling_refused; /* NULL, or why there is none though it was asked for */
     const char *only;             /* names, one a line; NULL: all programs */
     bool no_follow;
@@ -55,6 +62,8 @@ struct session_options {
     size_t default_count;
     uint32_t rank1, ranks; /* of a parallel job: its rank from 1, and how many there are; 0: none */
     void (*progress)(void *context, const struct session_status *status);
+    /* From now on it is recorded, by so many functions; NULL: nobody wants to know. */
+    void (*attached)(void *context, pid_t pid, unsigned functions);
     void *context;
 };
 
@@ -73,6 +82,9 @@ struct session_result {
     struct strbuf
         passed_on; /* the recording, where it went to a command and cannot be read again */
 };
+
+/* Can this process be attached to? 0, or a negative errno and a sentence. Changes nothing. */
+int session_check_attach(pid_t pid, struct err *err);
 
 /* 0 once the program was started, however it ended; else a negative errno: it was not.
  * result->status is then 125, 126 or 127. Once in a process, which ends soon after: what was

@@ -9,6 +9,7 @@
 #ifndef TIDE_COLLECT_SESSION_SESSION_STATE_H
 #define TIDE_COLLECT_SESSION_SESSION_STATE_H
 
+#include "collect/attach/attach_process.h"
 #include "collect/session/control_socket.h"
 #include "collect/naming/naming.h"
 #include "collect/sampling/samples.h"
@@ -26,8 +27,23 @@ struct snapshot {
     bool ours;  /* nobody asked for it: it may be removed (--keep) */
 };
 
+/* With a program that ran already (attached.h). */
+struct attached {
+    enum { NOT_ATTACHED, ATTACHING, RECORDING, RESTORING, FINISHED, FAILED } state;
+    int pidfd; /* of the program */
+    bool leaving, has_asker;
+    unsigned tries; /* to give it its code back that were in vain */
+    struct client asker; /* who wants us to leave, and waits */
+    int code;            /* of what failed; 0: nothing */
+    struct err err;
+    uint64_t began_ns, stopped_ns;
+    struct attach_process first;
+    VEC(struct attach_process) restoring;
+};
+
 struct session {
     const struct session_options *options;
+    struct attached attached;
     struct inherited_limits inherited;
     struct control_socket socket;
     int signals;
@@ -76,6 +92,9 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
 void session_end_target(struct session *s, struct target *t, bool execed);
 /* Reads what all processes have recorded up to now. */
 void session_drain(struct session *s);
+/* Tells who waits what is done now that takes its time: "finding names", so many of `total` (0: they
+ * are not counted). */
+void session_tell_work(struct session *s, const char *work, size_t done, size_t total);
 /* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 

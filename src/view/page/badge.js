@@ -20,16 +20,20 @@ function missing_parts(report) {
 }
 
 export function badge_of(report) {
-    const missing = missing_parts(report), notes = report.notes || [];
-    const fine = !missing.length;
+    const missing = missing_parts(report), notes = report.notes || [], imported = report.imported;
+    const fine = !missing.length && !imported;
+    if (imported) // another tool's file: what it lost is not known
+        missing.push(...imported.not_known.map((what) => `not known: ${what}`));
     const details = el("div", {class: "popover", hidden: true, role: "note"},
         el("p", {},
             fine ? "Nothing was lost, no stack was cut off, every free is of a known block."
-                 : "What this recording lacks:"),
+                 : imported ? `Imported from ${imported.from} (${imported.file}).`
+                            : "What this recording lacks:"),
         missing.length ? el("ul", {}, missing.map((text) => el("li", {}, text))) : null,
         notes.length ? el("ul", {}, notes.map((text) => el("li", {}, text))) : null);
     const toggle =
-        button([el("span", {"aria-hidden": "true"}, fine ? "✓ " : "! "), fine ? "complete" : "incomplete"], () => {
+        button([el("span", {"aria-hidden": "true"}, fine ? "✓ " : imported ? "" : "! "),
+            fine ? "complete" : imported ? "imported" : "incomplete"], () => {
             details.hidden = !details.hidden;
             toggle.setAttribute("aria-expanded", String(!details.hidden));
         }, {

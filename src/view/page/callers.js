@@ -17,7 +17,7 @@ function side(answer, title, now) {
     const columns = [
         {
             key: "total",
-            title: answer.unit === "ns" ? "time" : "bytes",
+            title: answer.unit === "ns" ? "time" : answer.unit,
             value: (row) => row.total_bytes,
             text: (row, n) => amount(n, answer.unit),
             share: (row) => whole ? row.total_bytes / whole : 0,

@@ -110,7 +110,9 @@ function marks_chart(marks, width) {
 
 async function draw_diff(now) {
     const answer = await core.ask(diff_words(now)), {a, b} = answer.totals,
-          unit = ["cpu", "wall", "waiting"].includes(answer.metric) ? "ns" : "bytes";
+          unit = ["cpu", "wall", "waiting"].includes(answer.metric) ? "ns"
+        : answer.metric === "samples"                                 ? "samples"
+                                                                      : "bytes";
     const content = el("div", {}, limits_of(),
         el("div", {class: "pair"},
             ["a", "b"].map(

@@ -57,9 +57,9 @@ export function ms(ns) {
     return `${ns < 0 && tenths ? "-" : ""}${count(Math.floor(tenths / 10))}.${tenths % 10} ms`;
 }
 
-// What is measured, in its unit: "bytes" or "ns".
+// What is measured, in its unit: "bytes", "ns" or "samples".
 export function amount(n, unit) {
-    return unit === "ns" ? ms(n) : bytes(n);
+    return unit === "ns" ? ms(n) : unit === "samples" ? count(n) : bytes(n);
 }
 
 // With a plus sign, for differences.

@@ -8,7 +8,7 @@ export function processes_with_words(processes) {
     return processes.map((process) => {
         const number = (seen.get(process.pid) || 0) + 1;
         seen.set(process.pid, number);
-        return {...process, word: programs.get(process.pid) > 1 ? `${process.pid}#${number}` : String(process.pid)};
+        return {...process, word: programs.get(process.pid) > 1 ? `${process.pid}#${number}` : process.pid === null ? "not known" : String(process.pid)};
     });
 }
 

@@ -29,14 +29,15 @@ async function draw_processes(now) {
             key: "cpu",
             title: "CPU",
             value: (row) => row.cpu_ns,
-            text: (row, n) => n === undefined ? "" : amount(n, "ns")
+            text: (row, n) => n === undefined || n === null ? "" : amount(n, "ns")
         },
-        {key: "pid", title: "pid", value: (row) => row.pid, text: (row, n) => String(n)},
+        {key: "pid", title: "pid", value: (row) => row.pid, text: (row) => row.word},
         {
             key: "end",
             title: "end",
             left: true,
             value: (row) => row.signal ? `signal ${row.signal}`
+                : row.exit_code === null && answer.imported ? "not known"
                 : row.exit_code === null ? "exec"
                                          : `exit ${row.exit_code}`
         },

@@ -76,7 +76,7 @@ function draw_head(report) {
     replace(parts.head, el("span", {class: "brand"}, el("i", {class: "wave", "aria-hidden": "true"}), "tidemark"),
         el("h1", {title: command}, shorten(command, 90)),
         el("span", {class: "quiet facts"},
-            [time(report.duration_ns), ended, `pid ${report.pid}`].filter(Boolean).join(" · ")),
+            [time(report.duration_ns), ended, report.pid !== null && `pid ${report.pid}`].filter(Boolean).join(" · ")),
         el("span", {class: "spring"}), badge_of(report), core.live ? live_control() : null,
         button(
             "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
@@ -169,8 +169,9 @@ async function draw_view(number) {
 
 function draw_timeline_now() {
     const view = current_view();
-    parts.timeline.hidden = view.timeline === false;
-    if (timeline && view.timeline !== false)
+    const timed = view.timeline !== false && !(timeline && timeline.duration_ns === null); // an imported one may have no times
+    parts.timeline.hidden = !timed;
+    if (timeline && timed)
         draw_timeline(parts.timeline, timeline, view.id === "summary");
 }
 

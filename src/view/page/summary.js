@@ -57,26 +57,35 @@ function number_tile(title, value, detail, go, raw) {
     return go ? button(inside, () => change(go), {class: "tile"}) : el("div", {class: "tile"}, inside);
 }
 
+// Of an imported recording a number may not be known.
+function known_tile(title, number, value, details, go) {
+    return number === null ? number_tile(title, "not known", "", null, "")
+                           : number_tile(title, value, details.filter((part) => part).join(", "), go, number);
+}
+
 // Totals are those of the chosen moment or window.
 function tiles_of(report, leaks, state) {
     const t = report.totals, sampling = report.sampling || {}, window = state.mode !== "at";
     const tiles = [
-        number_tile(
-            "peak", bytes(t.peak_bytes), `at ${time(t.peak_time_ns)}`, {view: "flame", metric: "peak"}, t.peak_bytes),
-        number_tile(window ? "change of live" : `live at ${state.at || "end"}`, bytes(t.live_bytes),
-            `in ${counted(t.live_blocks, "block")}`, {view: "table", metric: "live"}, t.live_bytes),
-        number_tile(window ? "allocated in the window" : "allocated", bytes(t.bytes_allocated),
-            `in ${counted(t.allocations, "allocation")}`, {view: "table", metric: "total"}, t.bytes_allocated),
-        number_tile("temporary", t.allocations ? `${fixed(t.temporary_allocations / t.allocations * 100, 1)} %` : "-",
-            `${count(t.temporary_allocations)} freed before the next`, {view: "table", metric: "temporary"},
-            t.temporary_allocations),
+        known_tile("peak", t.peak_bytes, bytes(t.peak_bytes), [t.peak_time_ns !== null && `at ${time(t.peak_time_ns)}`],
+            {view: "flame", metric: "peak"}),
+        known_tile(window ? "change of live" : `live at ${state.at || "end"}`, t.live_bytes, bytes(t.live_bytes),
+            [t.live_blocks !== null && `in ${counted(t.live_blocks, "block")}`], {view: "table", metric: "live"}),
+        known_tile(window ? "allocated in the window" : "allocated", t.bytes_allocated, bytes(t.bytes_allocated),
+            [t.allocations !== null && `in ${counted(t.allocations, "allocation")}`], {view: "table", metric: "total"}),
+        known_tile("temporary", t.temporary_allocations,
+            t.allocations ? `${fixed(t.temporary_allocations / t.allocations * 100, 1)} %` : "-",
+            [`${count(t.temporary_allocations)} freed before the next`], {view: "table", metric: "temporary"}),
     ];
     if (leaks)
         tiles.push(number_tile(window ? `lost, allocated since ${state.since || "start"}` : "lost",
             leaks.unclassified_because ? "unknown" : bytes(leaks.totals.lost_bytes),
             leaks.unclassified_because || `in ${counted(leaks.totals.lost_blocks, "block")}`, {view: "leaks"},
             leaks.totals.lost_bytes));
-    if (sampling.cpu_samples)
+    if (sampling.cpu_samples && report.unit === "samples")
+        tiles.push(number_tile("samples", count(sampling.cpu_samples), "", {view: "flame", metric: "samples"},
+            sampling.cpu_samples));
+    else if (sampling.cpu_samples)
         tiles.push(number_tile("CPU", amount(sampling.cpu_ns, "ns"), `in ${counted(sampling.cpu_samples, "sample")}`,
             {view: "flame", metric: "cpu"}, sampling.cpu_ns));
     if (sampling.faults)
@@ -94,13 +103,15 @@ async function draw_summary(state) {
           asked = {...state, metric: state.mode === "total" ? "total" : "", by: "function", size: "requested"};
     const nothing = () => null;
     const [findings, report, leaks] = await Promise.all([
-        core.ask(summary_words(state), which),
+        core.ask(summary_words(state), which).catch((problem) => ({findings: [], basis: problem.message, unknown: true})),
         core.ask(words_of("report", asked, ["--top", "5", "--json"]), which).catch(nothing),
         core.ask(words_of("leaks", asked, ["--top", "1", "--json"]), which).catch(nothing)
     ]);
     const list = findings.findings, many = report && report.processes.length > 1;
     const content = el("div", {class: "summary"}, limits_of(), report ? tiles_of(report, leaks, state) : null,
-        el("h2", {}, list.length ? `${counted(list.length, "finding")}, the most worthwhile first` : "Nothing worth fixing was found"),
+        el("h2", {}, list.length ? `${counted(list.length, "finding")}, the most worthwhile first`
+                : findings.unknown || findings.clean === null ? "Whether anything is worth fixing is not known"
+                                                              : "Nothing worth fixing was found"),
         el("section", {class: "findings"}, list.map((finding, i) => finding_card(finding, i + 1, many))),
         el("p", {class: "quiet basis"}, findings.basis),
         report ? [el("div", {class: "view-bar holders"}, el("h2", {}, `${question_text(asked, report)}: the largest`),

@@ -66,7 +66,7 @@ async function later_data(data, ask) {
 
 // CPU time of each part of the run.
 async function cpu_over_time(data, plain, which, redraw) {
-    if (data.cpu.length || !data.report.sampling || !data.report.sampling.cpu_samples || !data.duration_ns)
+    if (data.cpu.length || data.report.unit === "samples" || !data.report.sampling || !data.report.sampling.cpu_samples || !data.duration_ns)
         return;
     const answer = await core.ask(words_of("report", {...plain, metric: "cpu"}, ["--top", "1", "--json"]), which);
     let from = answer.since_ns;

@@ -85,6 +85,7 @@ export const METRIC_TITLES = {
     cpu: "CPU time",
     wall: "wall time",
     waiting: "waiting time",
+    samples: "samples",
 };
 
 // What is counted beside a metric's bytes or time.
@@ -94,6 +95,7 @@ export function count_title(metric) {
         temporary: "calls",
         mapped: "maps",
         cpu: "samples",
+        samples: "samples",
         waiting: "waits",
         wall: "times",
         faults: "faults",

@@ -1,0 +1,14 @@
+/*
+ * history: the runs of a history with what changed from each to the next, as text, JSON and CSV.
+ */
+#ifndef TIDE_ANSWER_HISTORY_H
+#define TIDE_ANSWER_HISTORY_H
+
+#include "answer/document.h"
+#include "model/history.h"
+
+/* `after`: further members of the JSON, given the history; NULL: none. */
+struct document history_document(const struct history *h,
+                                 void (*after)(const void *history, struct json *j));
+
+#endif

@@ -1,0 +1,12 @@
+/* The code that is put into a program to load the library there (wire/attach_code.h): none, as
+ * `tidemark attach` refuses on this machine. */
+#include "wire/attach_code.h"
+
+__asm__(".text\n"
+        ".globl attach_code\n"
+        ".hidden attach_code\n"
+        "attach_code:\n"
+        "brk #0\n"
+        ".globl attach_code_end\n"
+        ".hidden attach_code_end\n"
+        "attach_code_end:\n");

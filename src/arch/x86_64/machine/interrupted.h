@@ -1,0 +1,64 @@
+/*
+ * interrupted: a system call that the handler of a signal has ended. x86-64.
+ *
+ * The kernel restarts most calls after a handler with SA_RESTART, but some always end with EINTR:
+ * sleeping, poll and its kin, and what has a timeout. The handler can restart them itself: their
+ * arguments are still in the registers, and their number is in the instruction before.
+ */
+#ifndef TIDE_MACHINE_INTERRUPTED_H
+#define TIDE_MACHINE_INTERRUPTED_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define INTERRUPTED_PAGE 4096
+
+static inline const uint8_t *interrupted_code(const ucontext_t *u)
+{
+    return (const uint8_t *)(uintptr_t)u->uc_mcontext.gregs[REG_RIP];
+}
+
+/* Has a system call just ended with EINTR? What was executed can be read; so can its page. */
+static inline bool interrupted_call(const ucontext_t *u)
+{
+    const uint8_t *pc = interrupted_code(u);
+    return u->uc_mcontext.gregs[REG_RAX] == -EINTR &&
+           ((uintptr_t)pc & (INTERRUPTED_PAGE - 1)) >= 16 && pc[-2] == 0x0f && pc[-1] == 0x05;
+}
+
+/* Its number; -1: not known. */
+static inline long interrupted_number(const ucontext_t *u)
+{
+    static const uint8_t registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                          REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                          REG_R12, REG_R13, REG_R14, REG_R15};
+    const uint8_t *end = interrupted_code(u) - 2; /* of the instruction before the call */
+    uint32_t number;
+    if (end[-4] == 0x8b && end[-2] == 0x24) /* mov X(%rsp), %edi stands in between */
+        end -= 4;
+    if (end[-5] == 0xb8) { /* mov $number, %eax */
+        memcpy(&number, end - 4, sizeof number);
+        return (long)number;
+    }
+    if (end[-2] == 0x31 && end[-1] == 0xc0) /* xor %eax, %eax */
+        return 0;
+    unsigned from = end[-1] >> 3 & 7;
+    if (end[-2] != 0x89 || (end[-1] & 0xc7) != 0xc0) /* mov a register, %eax */
+        return -1;
+    if (end[-3] == 0x44)
+        from += 8;
+    if (from < 2 || from == 11) /* the call has changed these */
+        return -1;
+    return (long)(uint32_t)u->uc_mcontext.gregs[registers[from]];
+}
+
+static inline void interrupted_again(ucontext_t *u, long number)
+{
+    u->uc_mcontext.gregs[REG_RIP] -= 2;
+    u->uc_mcontext.gregs[REG_RAX] = number;
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* tidemark history DB: totals and top functions of many runs, and what changed when. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/history.h"
+#include "cli/command.h"
+#include "cli/history_db.h"
+#include "cli/limits.h"
+#include "store/reader.h"
+
+#define FUNCTIONS_JSON 20 /* that changed, of each run */
+
+enum {
+    OPT_LABEL = 256,
+    OPT_METRIC,
+    OPT_LIMIT,
+    OPT_AGAINST,
+    OPT_TOP,
+    OPT_JSON,
+    OPT_CSV,
+    OPT_QUIET,
+    OPT_HELP
+};
+
+static const struct option long_options[] = {{"label", required_argument, NULL, OPT_LABEL},
+                                             {"metric", required_argument, NULL, OPT_METRIC},
+                                             {"limit", required_argument, NULL, OPT_LIMIT},
+                                             {"against", required_argument, NULL, OPT_AGAINST},
+                                             {"top", required_argument, NULL, OPT_TOP},
+                                             {"json", no_argument, NULL, OPT_JSON},
+                                             {"csv", no_argument, NULL, OPT_CSV},
+                                             {"quiet", no_argument, NULL, OPT_QUIET},
+                                             {"help", no_argument, NULL, OPT_HELP},
+                                             {0}};
+
+static const char help[] =
+    "usage: tidemark history DB add FILE... [--label KEY=VALUE]...\n"
+    "       tidemark history DB [OPTIONS]\n"
+    "\n"
+    "Keeps the totals and the top functions of many runs in the SQLite database DB, and shows "
+    "what\n"
+    "changed from each run to the next. 'add' makes DB if it is not there.\n"
+    "\n"
+    "  --label KEY=VALUE  of 'add': what the run was, such as commit=1a2b3c (repeatable); else: "
+    "only\n"
+    "                     runs that have this label\n"
+    "  --metric M         peak (default), live, total, temporary, cpu, ... as in tidemark report\n"
+    "  --limit LIMIT      of the last run: 'peak 500 MiB', or 'peak +5 %', 'live +64 KiB' (more "
+    "than\n"
+    "                     the run before): exit status 3 if there is more (repeatable)\n"
+    "  --against KEY=VALUE  compare the last run with the last one that has this label\n"
+    "  --top N            only the last N runs, 0: all (default)\n"
+    "  --json, --csv      exact numbers for scripts; JSON has the functions that changed\n"
+    "  --quiet            of 'add': no closing line\n"
+    "  --help             this text\n"
+    "\n"
+    "Examples:\n"
+    "  tidemark history runs.db add app.tide --label commit=$(git rev-parse HEAD)\n"
+    "  tidemark history runs.db --metric total\n"
+    "  tidemark history runs.db --limit 'peak +5 %' --limit 'temporary +10 %'\n";
+
+struct wanted {
+    VEC(const char *) labels;
+    VEC(struct limit) limits;
+    const char *against;
+    enum metric metric;
+    size_t top;
+    enum output output;
+    bool quiet, shown; /* an option that is about showing was given */
+};
+
+static int usage_error(const char *format, const char *what)
+{
+    fputs("tidemark history: ", stderr);
+    fprintf(stderr, format, what);
+    fputs("; 'tidemark history --help' lists the options\n", stderr);
+    return 2;
+}
+
+static bool is_label(const char *text)
+{
+    const char *equals = strchr(text, '=');
+    return equals && equals > text;
+}
+
+/* 0: go on; 1: done; 2: usage error, told. */
+static int parse(int argc, char **argv, struct wanted *w)
+{
+    struct err err = {{0}};
+    char *end;
+    optind = 0;
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+        w->shown |= c == OPT_METRIC || c == OPT_LIMIT || c == OPT_AGAINST || c == OPT_TOP ||
+                    c == OPT_JSON || c == OPT_CSV;
+        switch (c) {
+        case OPT_LABEL:
+        case OPT_AGAINST:
+            if (!is_label(optarg))
+                return usage_error("a label is KEY=VALUE, not '%s'", optarg);
+            if (c == OPT_LABEL)
+                *vec_push(&w->labels) = optarg;
+            else
+                w->against = optarg;
+            break;
+        case OPT_METRIC:
+            if (metric_parse(optarg, &w->metric, &err))
+                return usage_error("%s", err.text);
+            break;
+        case OPT_LIMIT:
+            if (limit_parse(vec_push(&w->limits), optarg, &err))
+                return usage_error("%s", err.text);
+            break;
+        case OPT_TOP:
+            w->top = strtoul(optarg, &end, 10);
+            if (*optarg < '0' || *optarg > '9' || *end)
+                return usage_error("--top takes a number of runs, not '%s'", optarg);
+            break;
+        case OPT_JSON:
+        case OPT_CSV:
+            w->output = c == OPT_JSON ? OUTPUT_JSON : OUTPUT_CSV;
+            break;
+        case OPT_QUIET:
+            w->quiet = true;
+            break;
+        case 'h':
+        case OPT_HELP:
+            fputs(help, stdout);
+            return 1;
+        case ':':
+            return usage_error("option '%s' needs a value", argv[optind - 1]);
+        default:
+            return usage_error("unknown option '%s'", argv[optind - 1]);
+        }
+    }
+    return 0;
+}
+
+/* --- add -------------------------------------------------------------------------------------- */
+
+static int add(const char *db, char **files, size_t count, const struct wanted *w)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct recording *r = NULL;
+        struct err err = {{0}};
+        int64_t id = 0;
+        int code = recording_read(files[i], &r, &err);
+        if (!code)
+            code = history_db_add(db, r, files[i], w->labels.items, w->labels.count, &id, &err);
+        recording_free(r);
+        if (code)
+            return command_fail("history", &err, 1);
+        if (!w->quiet)
+            fprintf(stderr, "tidemark history: %s is run %lld of %s\n", files[i], (long long)id,
+                    db);
+    }
+    return 0;
+}
+
+/* --- show ------------------------------------------------------------------------------------- */
+
+/* The run that the last one is compared with; 0: none. */
+static int find_base(const char *db, const struct history *h, const struct wanted *w, int64_t *base,
+                     struct err *err)
+{
+    int64_t last = h->runs.items[h->runs.count - 1].id;
+    *base = h->runs.count > 1 ? h->runs.items[h->runs.count - 2].id : 0;
+    if (!w->against)
+        return 0;
+    struct history others = {.metric = w->metric};
+    int code = history_db_read(db, &others, &w->against, 1, err);
+    *base = 0;
+    for (size_t i = 0; i < others.runs.count; i++)
+        if (others.runs.items[i].id < last)
+            *base = others.runs.items[i].id;
+    if (!code && !*base)
+        code = err_set(err, -ENOENT, "no run before run %lld of %s has the label %s",
+                       (long long)last, db, w->against);
+    history_release(&others);
+    return code;
+}
+
+static int check_limits(const char *db, const struct history *h, struct wanted *w, struct err *err)
+{
+    int64_t base = 0;
+    if (!w->limits.count)
+        return 0;
+    if (!h->runs.count)
+        return err_set(err, -ENOENT, "%s has no such run to hold against a limit", db);
+    int code = find_base(db, h, w, &base, err);
+    for (size_t i = 0; i < w->limits.count && !code; i++) {
+        struct limit *l = &w->limits.items[i];
+        int64_t before = 0, after = 0, last = h->runs.items[h->runs.count - 1].id;
+        bool has_before = false, known = false;
+        code = history_db_value(db, last, l->metric, &known, &after, err);
+        if (!code && base)
+            code = history_db_value(db, base, l->metric, &has_before, &before, err);
+        if (!code && !known)
+            code = err_set(err, -ENODATA, "run %lld of %s has no metric %s", (long long)last, db,
+                           metric_name(l->metric));
+        if (!code)
+            code = limit_judge(l, has_before, before, after, err);
+    }
+    return code;
+}
+
+static const struct wanted *limits_shown; /* for the callback below, which has no context */
+
+static void json_limits(const void *history, struct json *j)
+{
+    (void)history;
+    json_array(j, "limits");
+    for (size_t i = 0; i < limits_shown->limits.count; i++)
+        limit_json(&limits_shown->limits.items[i], j);
+    json_end(j);
+}
+
+static int show(const char *db, struct wanted *w)
+{
+    struct history h = {.metric = w->metric};
+    struct err err = {{0}};
+    int code = history_db_read(db, &h, w->labels.items, w->labels.count, &err);
+    if (!code)
+        code = check_limits(db, &h, w, &err);
+    if (code) {
+        history_release(&h);
+        return command_fail("history", &err, code == -EINVAL ? 2 : 1);
+    }
+    history_compare(&h, FUNCTIONS_JSON);
+    const struct query_command command = {.name = "history"};
+    const struct query_options o = {.command = &command, .output = w->output};
+    struct document d = history_document(&h, json_limits);
+    size_t hidden = w->top && w->top < h.runs.count ? h.runs.count - w->top : 0;
+    d.rows.items = h.runs.items + hidden;
+    d.rows.count -= hidden;
+    limits_shown = w;
+    int status = command_write(&o, &d);
+    history_release(&h);
+    return status ? status : limits_status("history", w->limits.items, w->limits.count);
+}
+
+int cmd_history(int argc, char **argv)
+{
+    struct wanted w = {.metric = METRIC_PEAK};
+    int status = parse(argc, argv, &w);
+    if (status) {
+        status = status == 1 ? 0 : status;
+    } else if (argc - optind < 1) {
+        status = usage_error("history takes the file of a database%s", "");
+    } else {
+        char **words = argv + optind;
+        int count = argc - optind;
+        bool adds = count > 1 && strcmp(words[1], "add") == 0;
+        if (count > 1 && !adds)
+            status = usage_error("'%s' is not known after the database; 'add' is", words[1]);
+        else if (adds && count < 3)
+            status = usage_error("add takes a recording%s", "");
+        else if (adds && w.shown)
+            status = usage_error("add shows nothing: it takes --label and --quiet only%s", "");
+        else
+            status = adds ? add(words[0], words + 2, (size_t)count - 2, &w) : show(words[0], &w);
+    }
+    vec_release(&w.labels);
+    vec_release(&w.limits);
+    return status;
+}

@@ -1,0 +1,41 @@
+/*
+ * cpu_source: how `run --cpu` samples CPU time: by the kernel's perf events, or by timers in the
+ * program (record/cpu_timer.h), which need no permission and see Python frames.
+ *
+ * --cpu may be given several times: a number, 'wall', 'timer' and 'perf' each add to the request.
+ */
+#ifndef TIDE_CLI_CPU_SOURCE_H
+#define TIDE_CLI_CPU_SOURCE_H
+
+#include <stdbool.h>
+
+#include "collect/session/session.h"
+
+enum cpu_source {
+    CPU_ANY, /* timers for Python programs and where perf events are forbidden, else perf events */
+    CPU_PERF,
+    CPU_TIMER
+};
+
+struct cpu_request {
+    bool asked, wall;
+    double hz; /* 0: the usual */
+    enum cpu_source source;
+    uint32_t signal; /* that timers send; 0: any that is free */
+};
+
+/* `value`: what follows --cpu=, or NULL. False: it makes no sense. */
+bool cpu_request_add(struct cpu_request *r, const char *value);
+bool cpu_request_signal(struct cpu_request *r, const char *value);
+/* Why these cannot be had together; NULL: they can. `alone`: nothing is preloaded. */
+const char *cpu_request_conflict(const struct cpu_request *r, bool alone);
+
+/*
+ * Sets the session's options, argv and fault_period being set. 0; or -1: what was asked for is
+ * forbidden, and the program shall not be started. err: what to tell the user, if its text is not
+ * empty.
+ */
+int cpu_request_settle(const struct cpu_request *r, bool alone, struct session_options *o,
+                       struct err *err);
+
+#endif

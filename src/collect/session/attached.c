@@ -1,0 +1,332 @@
+#include "collect/session/attached.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/attach/attach_process.h"
+#include "collect/attach/inject.h"
+#include "collect/leakscan/scan.h"
+#include "collect/proc/descendants.h"
+#include "collect/proc/proc.h"
+#include "collect/session/end_budget.h"
+#include "collect/session/executable.h"
+#include "machine/remote.h"
+
+#define RESTORE_TRIES 20
+
+/* --- may it be done? -------------------------------------------------------------------------- */
+
+static bool same_namespace(pid_t pid, const char *name)
+{
+    struct stat own, its;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/ns/%s", name);
+    if (stat(path, &own) != 0)
+        return true;
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, name);
+    return stat(path, &its) != 0 || (own.st_dev == its.st_dev && own.st_ino == its.st_ino);
+}
+
+static unsigned ptrace_scope(void)
+{
+    char text[16] = "";
+    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
+/* Why the kernel does not let us. */
+static int refused(pid_t pid, const struct proc_status *status, struct err *err)
+{
+    if (geteuid() && status->euid != geteuid())
+        return err_set(err, -EPERM,
+                       "process %d belongs to user %u; attach as that user, or as root", (int)pid,
+                       status->euid);
+    if (geteuid() && (status->uid != status->euid || status->gid != status->egid))
+        return err_set(err, -EPERM,
+                       "process %d runs a setuid or setgid program; only root may attach to it",
+                       (int)pid);
+    if (geteuid() && ptrace_scope())
+        return err_set(err, -EPERM,
+                       "this machine does not let you attach to process %d "
+                       "(/proc/sys/kernel/yama/ptrace_scope is %u); attach as root, or have root "
+                       "set it to 0",
+                       (int)pid, ptrace_scope());
+    return err_set(err, -EPERM,
+                   "attaching to process %d is not permitted: its program has changed its rights "
+                   "or forbids it, or a container lacks the capability SYS_PTRACE; attach as root",
+                   (int)pid);
+}
+
+static int check_program(pid_t pid, struct err *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    switch (executable_kind(path)) {
+    case EXECUTABLE_STATIC:
+        return err_set(err, -ENOTSUP,
+                       "the program of process %d is linked statically, so tidemark cannot be "
+                       "loaded into it; 'tidemark run --only-cpu' can sample such programs",
+                       (int)pid);
+    case EXECUTABLE_32_BIT:
+        return err_set(err, -ENOTSUP,
+                       "process %d runs a 32-bit program; tidemark records 64-bit ones", (int)pid);
+    case EXECUTABLE_OTHER_LOADER:
+        return err_set(err, -ENOTSUP,
+                       "the program of process %d uses another C library than glibc (musl, say); "
+                       "tidemark records programs of glibc",
+                       (int)pid);
+    case EXECUTABLE_FOREIGN:
+        return err_set(err, -ENOTSUP, "process %d runs a program for another kind of machine",
+                       (int)pid);
+    default:
+        return 0;
+    }
+}
+
+int attached_check(pid_t pid, struct err *err)
+{
+    struct proc_state state;
+    struct proc_status status;
+    char exe[4096], path[64];
+    if (!REMOTE_SUPPORTED)
+        return err_set(err, -ENOTSUP,
+                       "attaching is not supported on this kind of machine; start the program with "
+                       "'tidemark run'");
+    if (!proc_read_state(pid, &state))
+        return err_set(err, -ESRCH, "there is no process %d", (int)pid);
+    if (pid == getpid())
+        return err_set(err, -EINVAL, "tidemark cannot attach to itself");
+    if (state.state == 'Z' || state.state == 'X')
+        return err_set(err, -ESRCH, "process %d has ended (it is a zombie)", (int)pid);
+    if (state.flags & PROC_KERNEL_THREAD)
+        return err_set(err, -ENOTSUP, "process %d is a thread of the kernel", (int)pid);
+    proc_read_status(pid, &status);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES || errno == EPERM
+                   ? refused(pid, &status, err)
+                   : err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+    close(fd);
+    if (status.tracer)
+        return err_set(err, -EBUSY,
+                       "process %u (a debugger, or strace) traces process %d; end that first",
+                       status.tracer, (int)pid);
+    if (state.state == 'T' || state.state == 't')
+        return err_set(err, -EAGAIN,
+                       "process %d is stopped; let it go on (kill -CONT %d) and attach again",
+                       (int)pid, (int)pid);
+    if (!proc_read_exe(pid, exe, sizeof exe))
+        return refused(pid, &status, err);
+    int code = check_program(pid, err);
+    if (code)
+        return code;
+    if (proc_filters(pid) > proc_filters(getpid()))
+        return err_set(err, -EPERM,
+                       "process %d runs under a seccomp filter, which may end it for what "
+                       "attaching does; start it with 'tidemark run'",
+                       (int)pid);
+    if (!same_namespace(pid, "net"))
+        return err_set(err, -EPERM,
+                       "process %d is in another network namespace (a container); run tidemark "
+                       "inside, for example: nsenter -t %d -n tidemark attach %d",
+                       (int)pid, (int)pid, (int)pid);
+    return 0;
+}
+
+/* --- the session ------------------------------------------------------------------------------ */
+
+int attached_begin(struct session *s, struct err *err)
+{
+    struct attached *a = &s->attached;
+    struct wire_attach session = {.library_fd = -1, .drop = s->options->on_full == WIRE_DROP};
+    snprintf(session.socket, sizeof session.socket, "%s", s->socket.name);
+    memcpy(session.key, s->socket.key, WIRE_KEY_SIZE);
+    s->program = s->options->attach_to;
+    a->pidfd = (int)syscall(SYS_pidfd_open, s->program, 0);
+    a->state = ATTACHING;
+    return attach_process_begin(&a->first, s->program, s->options->library, &session,
+                                !s->options->only_new, err);
+}
+
+void attached_hello(struct session *s, struct target *t)
+{
+    if (!s->options->attach_to)
+        return;
+    t->attached = true;
+    t->profile.attached.is = true;
+}
+
+static bool program_runs(const struct session *s)
+{
+    struct pollfd p = {.fd = s->attached.pidfd, .events = POLLIN};
+    return s->attached.pidfd >= 0 ? poll(&p, 1, 0) == 0 : descendants_runs(s->program);
+}
+
+static void take_answer(struct session *s, const struct attach_answer *answer, uint64_t now)
+{
+    struct attached *a = &s->attached;
+    a->err = answer->err;
+    a->code = answer->code;
+    a->state = answer->code ? FAILED : RECORDING;
+    if (answer->code)
+        return;
+    a->began_ns = now;
+    a->stopped_ns = answer->result.stopped_ns;
+    for (size_t i = 0; i < s->targets.count; i++) {
+        struct profile *p = &s->targets.items[i]->profile;
+        if (s->targets.items[i]->pid != s->program)
+            continue; /* a child, already */
+        p->attached.before = s->options->only_new ? BEFORE_NOT_ASKED
+                             : answer->result.before.state == HEAP_COUNTED   ? BEFORE_KNOWN
+                             : answer->result.before.state == HEAP_OTHER     ? BEFORE_OTHER
+                             : answer->result.before.state == HEAP_TOO_LARGE ? BEFORE_TOO_LARGE
+                                                                             : BEFORE_STRANGE;
+        p->attached.before_blocks = answer->result.before.blocks;
+        p->attached.before_bytes = answer->result.before.bytes;
+    }
+    if (s->options->attached)
+        s->options->attached(s->options->context, s->program, answer->result.functions);
+}
+
+/* What points to its blocks is looked at while it is still recorded. */
+static void last_look(struct session *s)
+{
+    for (size_t i = 0; i < s->live.count && !s->options->no_scan; i++) {
+        struct target *t = s->live.items[i];
+        if (!t->header)
+            continue;
+        struct scanning look = {
+            .target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
+        uint64_t begun = end_budget_start();
+        scan_look(&look);
+        scan_finish(&look);
+        end_budget_stop(s, t, begun, look.cost_ns);
+    }
+}
+
+void attached_leave(struct session *s, struct client *asker)
+{
+    struct attached *a = &s->attached;
+    if (asker) {
+        if (a->has_asker || a->state == FAILED) {
+            client_reply(asker, -EALREADY, -1, 0, 0);
+        } else {
+            a->asker = *asker;
+            a->has_asker = true;
+        }
+    }
+    a->leaving = true;
+}
+
+static void restore(struct session *s, pid_t pid)
+{
+    struct attached *a = &s->attached;
+    struct err err;
+    if (attach_process_restore(vec_push(&a->restoring), pid, &err))
+        a->restoring.count--;
+}
+
+/* Children that were forked since and have not allocated yet: they have not said hello. */
+static void restore_silent(struct session *s)
+{
+    VEC(pid_t) parents = {0};
+    *vec_push(&parents) = s->program;
+    for (size_t i = 0; i < s->live.count; i++)
+        *vec_push(&parents) = s->live.items[i]->pid;
+    for (size_t i = 0; i < parents.count; i++) {
+        struct strbuf text = {0};
+        char name[48];
+        snprintf(name, sizeof name, "task/%d/children", (int)parents.items[i]);
+        char *rest = proc_read_all(parents.items[i], name, &text) ? NULL : text.data;
+        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));) {
+            struct wire_attached there;
+            pid_t pid = (pid_t)strtol(word, NULL, 10);
+            if (session_target(s, pid) || !inject_read(pid, &there) || !there.live ||
+                memcmp(there.session.key, s->socket.key, WIRE_KEY_SIZE) != 0)
+                continue;
+            restore(s, pid);
+            *vec_push(&parents) = pid;
+        }
+        strbuf_release(&text);
+    }
+    vec_release(&parents);
+}
+
+static void restore_all(struct session *s)
+{
+    last_look(s);
+    s->attached.state = RESTORING;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->header)
+            restore(s, s->live.items[i]->pid);
+    restore_silent(s);
+}
+
+static void await_restored(struct session *s)
+{
+    struct attached *a = &s->attached;
+    for (size_t i = 0; i < a->restoring.count; i++) {
+        struct attach_answer answer;
+        if (!attach_process_answer(&a->restoring.items[i], false, &answer))
+            continue;
+        pid_t pid = a->restoring.items[i].target;
+        if (answer.code == -EBUSY && a->tries++ < RESTORE_TRIES &&
+            attach_process_restore(&a->restoring.items[i], pid, &answer.err) == 0)
+            continue; /* the machine is busy */
+        if (answer.code && descendants_runs(pid)) {
+            a->err = answer.err;
+            a->code = answer.code;
+        }
+        a->restoring.items[i--] = a->restoring.items[--a->restoring.count];
+    }
+    if (!a->restoring.count)
+        a->state = FINISHED;
+}
+
+void attached_turn(struct session *s, uint64_t now)
+{
+    struct attached *a = &s->attached;
+    struct attach_answer answer;
+    if (!s->options->attach_to)
+        return;
+    if (!s->program_ended && !program_runs(s))
+        s->program_ended = true;
+    if (a->state == ATTACHING && attach_process_answer(&a->first, false, &answer))
+        take_answer(s, &answer, now);
+    bool due = s->options->duration_ns && now - a->began_ns >= s->options->duration_ns;
+    if (a->state == RECORDING && (a->leaving || due) && !s->program_ended)
+        restore_all(s);
+    if (a->state == RESTORING)
+        await_restored(s);
+}
+
+bool attached_is_over(const struct session *s)
+{
+    return s->attached.state == FAILED || s->attached.state == FINISHED;
+}
+
+void attached_end(struct session *s, const char *file)
+{
+    struct attached *a = &s->attached;
+    if (a->pidfd >= 0)
+        close(a->pidfd);
+    if (!a->has_asker)
+        return;
+    char *text = a->code ? xasprintf("%s\n", a->err.text)
+                         : xasprintf("detached from process %d; its recording is %s\n",
+                                     (int)s->program, file ? file : "lost");
+    client_tell(&a->asker, a->code, text);
+    free(text);
+    a->has_asker = false;
+}

@@ -1,0 +1,34 @@
+/*
+ * figures: sums by stack, as files have them that know no single allocation: one interval, one row
+ * for each site. Sums of the same stack are added up.
+ */
+#ifndef TIDE_IMPORT_FIGURES_H
+#define TIDE_IMPORT_FIGURES_H
+
+#include "import/import.h"
+
+struct figures {
+    struct import *import;
+    struct map index; /* node, thread and domain -> site */
+    bool no_rows;     /* the importer makes the rows itself */
+};
+
+/* What a file says of one stack; 0 where it says nothing. */
+struct figure {
+    uint64_t bytes, blocks;           /* allocated, or sampled */
+    uint64_t live_bytes, live_blocks; /* of them, at the end */
+    uint64_t peak_bytes, peak_blocks; /* at the peak of the process */
+    uint64_t own_bytes, own_blocks;   /* at the stack's own peak */
+};
+
+void figures_init(struct figures *f, struct import *m);
+void figures_release(struct figures *f);
+/* The number of the site. */
+uint32_t figures_site(struct figures *f, uint32_t node, uint32_t thread, enum domain domain);
+void figures_add(struct figures *f, uint32_t site, const struct figure *v);
+uint64_t figures_memory(const struct figures *f);
+/* The interval that all of it belongs to, and, unless that is not known, what was live at its end.
+ * profile.duration_ns is set before. */
+void figures_finish(struct figures *f);
+
+#endif

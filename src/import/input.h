@@ -1,0 +1,61 @@
+/*
+ * input: the bytes of a file that is imported, unpacked on the way if gzip or zstd packed it.
+ *
+ * It holds one piece of the file at a time, whatever the file's size and whatever it unpacks to.
+ * `taken` tells how many bytes of the file itself were read, which limits what an importer may keep
+ * (import/import.h). Errors are sentences that name the file; cut packed data is an error.
+ *
+ * Ownership: input_release closes and frees. Not thread-safe.
+ */
+#ifndef TIDE_IMPORT_INPUT_H
+#define TIDE_IMPORT_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+#define INPUT_PIECE    ((size_t)64 << 10)
+#define INPUT_LINE_MAX ((size_t)16 << 20) /* bytes of one line; a longer one is damage */
+
+struct input {
+    const char *name; /* borrowed: what the file is called in sentences */
+    int fd;           /* -1: bytes in memory */
+    const uint8_t *bytes;
+    size_t size;
+    uint64_t taken;     /* bytes of the file that were read so far */
+    uint64_t file_size; /* 0: not known */
+    enum input_packing { INPUT_PLAIN, INPUT_GZIP, INPUT_ZSTD } packing;
+    void *unpacker;  /* z_stream or ZSTD_DStream */
+    bool packed_end; /* the packed data ended, as it should before the file does */
+    uint8_t *in;     /* packed bytes */
+    size_t in_at, in_size;
+    uint8_t *out; /* what is read next */
+    size_t out_at, out_size;
+    struct strbuf line;
+    uint64_t line_number;
+    /* Called from time to time; a negative answer stops the import. NULL: none. */
+    int (*progress)(void *context, uint64_t taken, uint64_t file_size);
+    void *context;
+};
+
+/* "-" is standard input. 0, or negative and a sentence; then there is nothing to release. */
+int input_open(struct input *s, const char *path, struct err *err);
+/* Output of a program that is being run; the descriptor is closed with the source. */
+void input_of_descriptor(struct input *s, int fd, const char *name);
+/* Bytes in memory, which must outlive it. */
+int input_of_bytes(struct input *s, const void *bytes, size_t size, const char *name,
+                   struct err *err);
+void input_release(struct input *s);
+
+/* Up to `size` bytes; fewer at the end of the file alone; negative and a sentence: unreadable. */
+int64_t input_read(struct input *s, void *to, size_t size, struct err *err);
+/* What comes next, without taking it: as much as there is, up to INPUT_PIECE. */
+int64_t input_peek(struct input *s, const uint8_t **bytes, struct err *err);
+/* 1 and the next line, which ends with 0 in place of its newline, and may be changed; 0: the end;
+ * negative and a sentence. A NUL inside of a line is an error, too: this is no text then. */
+int input_line(struct input *s, char **line, struct err *err);
+
+#endif

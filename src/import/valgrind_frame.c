@@ -1,0 +1,47 @@
+#include "import/valgrind_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/import.h"
+
+/* "little.c:14", and of Rust "lib.rs:3:5": file and line. */
+static void take_place(char *place, struct stack_frame *f)
+{
+    uint64_t numbers[2] = {0};
+    f->file = place;
+    for (int i = 0; i < 2; i++) {
+        char *colon = strrchr(place, ':');
+        const char *at = colon ? colon + 1 : "";
+        if (!colon || !import_number(&at, &numbers[i]) || *at || numbers[i] > UINT32_MAX)
+            break;
+        *colon = '\0';
+        f->line = (uint32_t)numbers[i]; /* the last one that is met is the line */
+    }
+}
+
+struct stack_frame valgrind_frame(char *text, uint64_t *address)
+{
+    struct stack_frame f = {0};
+    const char *at = text;
+    *address = 0;
+    if (strncmp(at, "0x", 2) == 0) {
+        at += 2;
+        if (import_hex(&at, address) && strncmp(at, ": ", 2) == 0)
+            text += at + 2 - text;
+    }
+    size_t size = strlen(text);
+    char *place = NULL;
+    for (char *open = strstr(text, " ("); open; open = strstr(open + 1, " ("))
+        place = open; /* names have parentheses, too: the last one counts */
+    if (place && place > text && text[size - 1] == ')') {
+        text[size - 1] = *place = '\0';
+        place += 2;
+        if (strncmp(place, "in ", 3) == 0)
+            f.module = place + 3;
+        else
+            take_place(place, &f);
+    }
+    f.function = strcmp(text, "???") == 0 ? NULL : text;
+    return f;
+}

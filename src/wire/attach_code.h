@@ -1,0 +1,62 @@
+/*
+ * attach_code: the code that `tidemark attach` puts into a program, and what it works on.
+ *
+ * It runs once: as the start of a thread of its own, or called by the program's only thread. It
+ * loads the library from /proc/self/fd/N, asks for tidemark_attach and calls that. It is written in
+ * assembly (src/arch/MACHINE/attach_code.c), because it must not depend on where it is.
+ */
+#ifndef TIDE_WIRE_ATTACH_CODE_H
+#define TIDE_WIRE_ATTACH_CODE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/attach.h"
+
+/* Offsets into struct attach_work, as assembly wants them. */
+#define ATTACH_OFFSET_SELF       0
+#define ATTACH_OFFSET_DETACH     8
+#define ATTACH_OFFSET_DLOPEN     16
+#define ATTACH_OFFSET_DLSYM      24
+#define ATTACH_OFFSET_DLERROR    32
+#define ATTACH_OFFSET_FUNCTION   40
+#define ATTACH_OFFSET_DONE       48
+#define ATTACH_OFFSET_RESULT     52
+#define ATTACH_OFFSET_TID        56
+#define ATTACH_OFFSET_PATH       64
+#define ATTACH_OFFSET_NAME       96
+#define ATTACH_OFFSET_ERROR      128
+#define ATTACH_OFFSET_SESSION    384
+#define ATTACH_OFFSET_ERROR_SIZE 256
+#define ATTACH_TEXT(x)           #x
+#define ATTACH_VALUE(x)          ATTACH_TEXT(x)
+#define ATTACH_AT(name)          ATTACH_VALUE(ATTACH_OFFSET_##name)
+
+enum attach_done { ATTACH_NOT_DONE, ATTACH_CALLED, ATTACH_NOT_LOADED };
+
+struct attach_work {
+    uint64_t self, detach; /* pthread_self and pthread_detach; 0: it is no thread of its own */
+    uint64_t dlopen, dlsym, dlerror;
+    uint64_t function; /* tidemark_attach; 0: the library is to be loaded */
+    uint32_t done;     /* enum attach_done; written last */
+    int32_t result;    /* of tidemark_attach */
+    uint32_t tid;      /* of the thread that runs it, as the program sees it */
+    uint32_t unused;
+    char path[32]; /* of the library */
+    char name[32]; /* of tidemark_attach */
+    char error[ATTACH_OFFSET_ERROR_SIZE];
+    struct wire_attach session;
+};
+static_assert(offsetof(struct attach_work, dlopen) == ATTACH_OFFSET_DLOPEN, "assembly");
+static_assert(offsetof(struct attach_work, function) == ATTACH_OFFSET_FUNCTION, "assembly");
+static_assert(offsetof(struct attach_work, tid) == ATTACH_OFFSET_TID, "assembly");
+static_assert(offsetof(struct attach_work, path) == ATTACH_OFFSET_PATH, "assembly");
+static_assert(offsetof(struct attach_work, error) == ATTACH_OFFSET_ERROR, "assembly");
+static_assert(offsetof(struct attach_work, session) == ATTACH_OFFSET_SESSION, "assembly");
+
+/* The code itself, in the tool. */
+extern const char attach_code[] __attribute__((visibility("hidden")));
+extern const char attach_code_end[] __attribute__((visibility("hidden")));
+
+#endif

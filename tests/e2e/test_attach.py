@@ -1,0 +1,398 @@
+"""Programs that run already: tidemark attach and detach. tests/programs/attached.c does what it is told, and counts."""
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+from harness import Failed, cases, eventually
+from unprivileged import AS_NOBODY, give_to_nobody
+
+LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
+ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+SUPPORTED = os.uname().machine == "x86_64"  # elsewhere test_other_machines has all there is to say
+
+
+class Program:
+    """A program without tidemark, that waits for what it is told."""
+
+    def __init__(self, t, *argv, preload=None, before=()):
+        self.t = t
+        env = {**os.environ, **({"LD_PRELOAD": LIBRARIES + preload} if preload else {})}
+        self.process = subprocess.Popen([*before, *(argv or (t.build("attached.c", "-O1", "-D_GNU_SOURCE"),))], cwd=t.dir, env=env,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        t.equal("it is ready", self.process.stdout.readline(), "ready\n")
+        self.pid = self.process.pid
+
+    def tell(self, words):
+        """Its own count then: allocations, frees, bytes."""
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        return [int(n) for n in self.process.stdout.readline().split()]
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait()
+
+    def code(self):
+        """What can be executed in it, but for the recorder itself."""
+        found = {}
+        with open("/proc/%d/maps" % self.pid) as maps, open("/proc/%d/mem" % self.pid, "rb") as memory:
+            for line in maps:
+                fields = line.split(None, 5)
+                if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
+                    start, end = (int(n, 16) for n in fields[0].split("-"))
+                    memory.seek(start)
+                    found[fields[5], fields[2]] = memory.read(end - start)
+        return found
+
+
+class Attached:
+    """tidemark attach, once it records."""
+
+    count = 0
+
+    def __init__(self, t, pid, *options, tidemark=None, before=()):
+        Attached.count += 1
+        self.t, self.pid, self.profile = t, pid, t.file("a.%d.tide" % Attached.count)
+        self.tool = subprocess.Popen([*before, tidemark or t.tidemark, "attach", str(pid), "-o", self.profile, *options],
+                                     cwd=t.dir, stderr=subprocess.PIPE, text=True)
+        said = self.tool.stderr.readline()
+        if "attached to process %d" % pid not in said:
+            raise Failed("tidemark attach said: " + said)
+
+    def detach(self):
+        stdout, stderr, status = self.t.run("detach", str(self.pid))
+        self.t.equal("detach (%s)" % stderr, status, 0)
+        self.t.true("it says where", self.profile in stdout, stdout)
+        return self.finish()
+
+    def finish(self, status=0):
+        stderr = self.tool.communicate()[1]
+        self.t.equal("exit status of attach (%s)" % stderr, self.tool.returncode, status)
+        return self.profile
+
+
+@contextlib.contextmanager
+def program(t, *argv, **how):
+    p = Program(t, *argv, **how)
+    try:
+        yield p
+    finally:
+        p.process.kill()
+        p.process.wait()
+
+
+def totals(report):
+    return [report["totals"][name] for name in ("allocations", "frees", "bytes_allocated")]
+
+
+def since(before, after):
+    return [b - a for a, b in zip(before, after)]
+
+
+@cases(allocator=ALLOCATORS)
+def test_counts_are_the_programs_own(t, allocator):
+    if not SUPPORTED:
+        return
+    with program(t, preload=ALLOCATORS[allocator]) as p:
+        p.tell("small 1000")
+        p.tell("each 3")
+        before = p.tell("large 2")
+        code = p.code()
+        attached = Attached(t, p.pid)
+        t.true("its code was changed", p.code() != code)
+        p.tell("small 500")
+        p.tell("each 100")
+        p.tell("drop 450")
+        after = p.tell("small 1")
+        report = t.report(attached.detach())
+        t.equal("what it did", totals(report), since(before, after))
+        t.equal("nothing unknown", report["totals"]["unknown_frees"], 0)
+        t.equal("nothing lost", report["totals"]["lost_events"], 0)
+        t.equal("live", report["totals"]["live_blocks"], 51)
+        t.equal("complete", report["complete"], True)
+        t.equal("it was detached from", report["attached"]["detached"], True)
+        t.equal("frees of blocks from before", report["attached"]["before_frees"], 0)
+        t.equal("who", t.row(t.report(attached.profile, "total"), "keep")["self_count"], 501)
+        t.equal("its code is its own", p.code() == code, True)
+
+        before = p.tell("small 10")  # and again, with the library that is there
+        attached = Attached(t, p.pid)
+        after = p.tell("drop 1500")
+        report = t.report(attached.detach())
+        t.equal("what it did then", totals(report), [0, 0, 0])
+        t.equal("all were from before", report["attached"]["before_frees"], after[1] - before[1])
+        t.equal("its code is its own again", p.code() == code, True)
+        t.equal("it ends as ever", p.end(), 5)
+
+
+def test_what_was_there_before(t):
+    """Against mallinfo2, which counts what malloc_info does; loading the library allocates a little."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        p.tell("small 20000")
+        p.tell("each 10")
+        p.tell("large 7")
+        p.tell("drop 3")
+        p.tell("threads 2000")
+        used, mapped = p.tell("info 0")
+        t.equal("blocks that are mapped alone", mapped, 4)
+        report = t.report(Attached(t, p.pid).detach())
+        before = report["attached"]
+        t.equal("known", before["before_known"], True)
+        t.true("bytes within 1 %", abs(before["before_bytes"] - used) * 100 <= used, (before, used))
+        t.true("blocks within 1 %", abs(before["before_blocks"] - 20004) * 100 <= 20004, before)
+        t.run("report", Attached(t, p.pid, "--only-new").detach())
+        t.true("said", "before the attach" in t.stdout, t.stdout)
+    with program(t, preload=ALLOCATORS["jemalloc"]) as p:
+        report = t.report(Attached(t, p.pid).detach())
+        t.equal("of another allocator it is not known", report["attached"]["before_known"], False)
+
+
+def test_threads_and_children(t):
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        p.tell("small 100")
+        attached = Attached(t, p.pid)
+        p.tell("threads 5000")
+        p.tell("map 3")
+        p.tell("fork 40")
+        profile = attached.detach()
+        report = t.report(profile, "total", "--process", str(p.pid))
+        t.equal("allocations of the threads", t.row(report, "work")["self_count"], 8 * 5000)
+        t.equal("mapped", t.row(t.report(profile, "mapped", "--process", str(p.pid)), "map")["self_count"], 3)
+        t.equal("it has a child", len(report["processes"]), 2)
+        child = report["processes"][1]
+        t.equal("how that ended", child["exit_code"], 3)
+        report = t.report(profile, "total", "--process", str(child["pid"]))
+        t.equal("allocations of the child", report["totals"]["allocations"], 40)
+        t.equal("which it freed", report["totals"]["frees"], 40)
+        t.equal("and blocks from before", report["attached"]["before_frees"], 5)
+        t.equal("not unknown", report["totals"]["unknown_frees"], 0)
+
+
+def test_the_program_ends(t):
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        before = p.tell("small 100")
+        attached = Attached(t, p.pid)
+        after = p.tell("each 20")
+        t.equal("it ends as ever", p.end(), 5)
+        report = t.report(attached.finish())
+        t.equal("what it did", totals(report), since(before, after))
+        t.equal("its exit status", report["exit_code"], 5)
+        t.equal("complete", report["complete"], True)
+        t.equal("not detached from", report["attached"]["detached"], False)
+
+
+@cases(how=("interrupt", "duration"))
+def test_other_ends(t, how):
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code, before = p.code(), p.tell("small 100")
+        attached = Attached(t, p.pid, *(("--duration", "300ms") if how == "duration" else ()))
+        if how == "interrupt":
+            after = p.tell("each 20")
+            attached.tool.send_signal(signal.SIGINT)
+            t.equal("what it did", totals(t.report(attached.finish())), since(before, after))
+        else:
+            t.true("recorded", os.path.exists(attached.finish()))
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("it goes on", p.tell("small 1")[0] > before[0], True)
+
+
+def test_a_killed_collector(t):
+    """The program goes on; whoever comes next gives it its code back."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code = p.code()
+        for way in ("detach", "attach"):
+            attached = Attached(t, p.pid)
+            attached.tool.kill()
+            attached.finish(-signal.SIGKILL)
+            for i in range(20):  # more than fits into a ring: nobody reads it
+                p.tell("each 2000")
+            if way == "detach":
+                stdout, stderr, status = t.run("detach", str(p.pid))
+                t.equal("detach (%s)" % stderr, status, 0)
+                t.equal("its code is its own", p.code() == code, True)
+        attached = Attached(t, p.pid)
+        before = p.tell("small 0")
+        after = p.tell("each 10")
+        t.equal("what it did", totals(t.report(attached.detach())), since(before, after))
+        t.equal("its code is its own at last", p.code() == code, True)
+        stdout, stderr, status = t.run("detach", str(p.pid))
+        t.equal("nothing to detach from", status, 1)
+        t.true("says so", "was not attached to" in stderr, stderr)
+
+
+def test_control(t):
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        attached = Attached(t, p.pid)
+        p.tell("small 10")
+        t.equal("a mark", t.run("ctl", str(p.pid), "mark", "here")[2], 0)
+        p.tell("small 20")
+        stdout, stderr, status = t.run("attach", str(p.pid))
+        t.equal("a second one", status, 1)
+        t.true("says why", "being recorded already" in stderr, stderr)
+        profile = attached.detach()
+        t.equal("since the mark", t.report(profile, "total", "--since", "here")["totals"]["allocations"], 20)
+
+
+def test_a_stopped_program(t):
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code = p.code()
+
+        def state():
+            with open("/proc/%d/stat" % p.pid) as text:
+                return text.read().rsplit(")")[-1].split()[0]
+        os.kill(p.pid, signal.SIGSTOP)
+        eventually("it is stopped", lambda: state() == "T")
+        stdout, stderr, status = t.run("attach", str(p.pid))
+        t.equal("attach", status, 1)
+        t.true("says what to do", "kill -CONT" in stderr, stderr)
+        os.kill(p.pid, signal.SIGCONT)
+        attached = Attached(t, p.pid)
+        p.tell("small 10")
+        os.kill(p.pid, signal.SIGSTOP)
+        eventually("it is stopped again", lambda: state() == "T")
+        profile = attached.detach()
+        t.equal("it stays stopped", state(), "T")
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("recorded", t.report(profile)["totals"]["allocations"], 10)
+        os.kill(p.pid, signal.SIGCONT)
+        t.equal("it goes on", p.tell("small 1")[0], 11)
+
+
+def test_at_random_moments(t):
+    """A program whose threads allocate all the time."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code = p.code()
+        p.process.stdin.write("threads 3000000\n")
+        p.process.stdin.flush()
+        for i in range(8):
+            stdout, stderr, status = t.run("attach", str(p.pid), "--duration", "%dms" % (1 + 7 * i), "--quiet", "-o", t.file("r.tide"))
+            t.equal("attach %d (%s)" % (i, stderr), status, 0)
+            t.equal("its code after %d" % i, p.code() == code, True)
+        t.equal("it ends as ever", (p.process.stdout.readline(), p.end()), ("0 0 0\n", 5))
+
+
+def test_python(t):
+    if not SUPPORTED:
+        return
+    script = t.file("script.py")
+    with open(script, "w") as out:
+        out.write("import sys\nkept = []\ndef inner(n):\n    for i in range(n):\n        kept.append(bytearray(5000))\n"
+                  "def outer(n):\n    inner(n)\nprint('ready', flush=True)\n"
+                  "for line in sys.stdin:\n    outer(int(line))\n    print(len(kept), flush=True)\n")
+    with program(t, sys.executable, script) as p:
+        p.tell("10")
+        attached = Attached(t, p.pid)
+        t.equal("made", p.tell("25"), [35])
+        rows = t.report(attached.detach(), "total", "--by", "stack", "--python-only")["rows"]
+        stacks = [([f["function"] for f in row["stack"]], row["count"]) for row in rows if row["bytes"] >= 25 * 5000]
+        t.equal("blocks by python frames", stacks, [(["inner", "outer", "<module>"], 25)])
+
+
+def test_namespaces(t):
+    """Another mount and process namespace, where neither the library nor the number is known."""
+    if not SUPPORTED or os.geteuid():
+        return
+    with program(t, before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")) as p:
+        with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as children:
+            inner = int(children.read().split()[0])
+        before = p.tell("small 10")
+        attached = Attached(t, inner)
+        after = p.tell("each 30")
+        t.equal("what it did", totals(t.report(attached.detach())), since(before, after))
+        t.equal("it goes on", p.tell("small 1")[0], after[0] + 1)
+    with program(t, before=("unshare", "--net")) as p:
+        t.equal("another network", t.run("attach", str(p.pid))[2], 1)
+        t.true("says what to do", "nsenter" in t.stderr, t.stderr)
+
+
+def test_another_user(t):
+    if not SUPPORTED or os.geteuid():
+        return
+    tidemark = give_to_nobody(t)
+    with program(t) as p:
+        done = subprocess.run([*AS_NOBODY, tidemark, "attach", str(p.pid)], stderr=subprocess.PIPE, text=True, cwd=t.dir)
+        t.equal("not one's own", done.returncode, 1)
+        t.true("says whose", "belongs to user 0" in done.stderr, done.stderr)
+        t.equal("untouched", p.tell("small 1"), [1, 0, 100])
+
+
+FILTER = """
+import ctypes, struct, time
+libc = ctypes.CDLL(None)
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc.prctl(38, 1, 0, 0, 0)
+allow = Program(1, struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+libc.prctl(22, 2, ctypes.byref(allow))
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_refusals(t):
+    if not SUPPORTED:
+        return
+    def refused(pid, why):
+        stdout, stderr, status = t.run("attach", str(pid))
+        t.equal("status of %r" % why, status, 1)
+        t.true("why: " + why, why in stderr and stderr.count("\n") == 1, stderr)
+    with open("/proc/sys/kernel/pid_max") as limit:
+        refused(int(limit.read()) + 1, "there is no process")
+    gone = subprocess.Popen(["true"])
+    eventually("it is a zombie", lambda: open("/proc/%d/stat" % gone.pid).read().rsplit(")")[-1].split()[0] == "Z")
+    refused(gone.pid, "has ended")
+    gone.wait()
+    with program(t, t.build("attached.c", "-O1", "-D_GNU_SOURCE", "-static")) as p:
+        refused(p.pid, "linked statically")
+        t.equal("untouched", p.tell("small 1"), [1, 0, 100])
+    with program(t, sys.executable, "-c", FILTER) as p:
+        refused(p.pid, "seccomp filter")
+    recorded = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", t.file("run.tide"), "--", t.build("attached.c", "-O1", "-D_GNU_SOURCE")],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=t.dir)
+    recorded.stdout.readline()
+    with open("/proc/%d/task/%d/children" % (recorded.pid, recorded.pid)) as children:
+        refused(int(children.read().split()[0]), "started by 'tidemark run'")
+    recorded.communicate()
+    with program(t) as p:
+        tracer = subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(p.pid)], stderr=subprocess.PIPE)
+        tracer.stderr.readline()
+        refused(p.pid, "traces process")
+        tracer.terminate()
+        tracer.wait()
+        t.equal("untouched", p.tell("small 1"), [1, 0, 100])
+
+
+def test_usage(t):
+    for words, why in ((("attach",), "one process id"), (("attach", "12x"), "not a process id"), (("attach", "--nothing", "1"), "unknown option"),
+                       (("attach", "--duration", "soon", "1"), "--duration takes"), (("attach", "1", "2"), "one process id"),
+                       (("detach",), "one process id"), (("detach", "x"), "not a process id"), (("detach", "--nothing"), "unknown option")):
+        stdout, stderr, status = t.run(*words)
+        t.equal("status of " + " ".join(words), status, 2)
+        t.true("why " + " ".join(words), why in stderr and stderr.count("\n") == 1, stderr)
+
+
+def test_other_machines(t):
+    if SUPPORTED:
+        return
+    with program(t) as p:
+        t.equal("attach", t.run("attach", str(p.pid))[2], 1)
+        t.true("says so", "not supported on this kind of machine" in t.stderr, t.stderr)
+        t.equal("untouched", p.tell("small 1"), [1, 0, 100])

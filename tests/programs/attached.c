@@ -1,0 +1,131 @@
+/*
+ * Does what it is told on stdin, one line each, and answers with its own count of allocations, frees
+ * and bytes. The first answer is "ready".
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST    200000
+#define THREADS 8
+
+static void *kept[MOST];
+static long count, allocations, frees;
+static unsigned long bytes;
+
+__attribute__((noinline)) static void keep(long n, size_t size)
+{
+    for (long i = 0; i < n && count < MOST; i++) {
+        allocations++;
+        bytes += size;
+        kept[count++] = malloc(size);
+    }
+}
+
+static void drop(long n)
+{
+    for (; n > 0 && count; n--, frees++)
+        free(kept[--count]);
+}
+
+/* Each of the functions once, and freed. */
+static void each(long n)
+{
+    for (long i = 0; i < n; i++) {
+        void *p[8] = {malloc(10), calloc(2, 10), realloc(NULL, 30), aligned_alloc(64, 64),
+                      memalign(32, 50), valloc(60), reallocarray(NULL, 7, 10)};
+        if (posix_memalign(&p[7], 64, 80))
+            abort();
+        p[0] = realloc(p[0], 5000);
+        for (unsigned k = 0; k < 8; k++)
+            free(p[k]);
+        allocations += 9;
+        frees += 9;
+        bytes += 10 + 20 + 30 + 64 + 50 + 60 + 70 + 80 + 5000;
+    }
+}
+
+__attribute__((noinline)) static void *work(void *n)
+{
+    void *p[64] = {0};
+    for (long i = 0; i < (long)n; i++) {
+        free(p[i % 64]);
+        p[i % 64] = malloc(64);
+    }
+    for (unsigned i = 0; i < 64; i++)
+        free(p[i]);
+    return NULL;
+}
+
+/* pthread_create allocates too; that is not counted here. */
+static void threads(long n)
+{
+    pthread_t all[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_create(&all[i], NULL, work, (void *)n);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(all[i], NULL);
+}
+
+static void child(long n)
+{
+    if (fork() == 0) {
+        keep(n, 77);
+        drop(n + 5);
+        _exit(3);
+    }
+    wait(NULL);
+}
+
+static void info(long n)
+{
+    struct mallinfo2 m = mallinfo2();
+    (void)n;
+    printf("%zu %zu\n", m.uordblks + m.hblkhd, m.hblks);
+}
+
+static void small(long n)
+{
+    keep(n, 100);
+}
+
+static void large(long n)
+{
+    keep(n, 300000);
+}
+
+static void map(long n)
+{
+    for (long i = 0; i < n; i++)
+        mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        void (*does)(long);
+    } actions[] = {{"small", small}, {"large", large}, {"drop", drop},       {"each", each},
+                   {"fork", child},  {"map", map},     {"threads", threads}, {"info", info}};
+    static char in[4096];
+    char line[100], name[20];
+    setvbuf(stdin, in, _IOFBF, sizeof in);
+    setvbuf(stdout, NULL, _IONBF, 0);
+    puts("ready");
+    while (fgets(line, sizeof line, stdin)) {
+        long n = 0;
+        if (sscanf(line, "%19s %ld", name, &n) < 1 || strcmp(name, "end") == 0)
+            break;
+        for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+            if (strcmp(actions[i].name, name) == 0)
+                actions[i].does(n);
+        if (strcmp(name, "info") != 0)
+            printf("%ld %ld %lu\n", allocations, frees, bytes);
+    }
+    return 5;
+}

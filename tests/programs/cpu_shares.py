@@ -1,0 +1,58 @@
+"""Three functions at 60, 30 and 10 % of the work, in threads or forked children: cpu_shares.py threads|children N ROUNDS.
+Prints the CPU time in microseconds that the process (and each child, one a line) has used."""
+import os
+import resource
+import sys
+import threading
+
+
+def six(n):
+    s = 0
+    for i in range(6 * n):
+        s += i * i & 7
+    return s
+
+
+def three(n):
+    s = 0
+    for i in range(3 * n):
+        s += i * i & 7
+    return s
+
+
+def one(n):
+    s = 0
+    for i in range(n):
+        s += i * i & 7
+    return s
+
+
+def work(rounds):
+    for _ in range(rounds):
+        six(100)
+        three(100)
+        one(100)
+
+
+def used():
+    u = resource.getrusage(resource.RUSAGE_SELF)
+    return int((u.ru_utime + u.ru_stime) * 1e6)
+
+
+kind, number, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+if kind == "threads":
+    threads = [threading.Thread(target=work, args=(rounds,)) for _ in range(number - 1)]
+    for thread in threads:
+        thread.start()
+    work(rounds)
+    for thread in threads:
+        thread.join()
+else:
+    for _ in range(number):
+        child = os.fork()
+        if not child:
+            work(rounds)
+            print(os.getpid(), used(), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+print(os.getpid(), used(), flush=True)
