@@ -217,7 +217,6 @@ struct wire_header {
     uint32_t in_place;        /* 1: the program counts in accounts (wire/accounts.h) */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
-    uint64_t start_ns;        /* of CLOCK_MONOTONIC: eras are counted from here */
     uint32_t accounts_limit;  /* the file has room for so many; 0: none */
     uint32_t first_era;       /* a block of an earlier era was inherited at a fork */
 

@@ -10,7 +10,6 @@ IN_PLACE = {"TIDEMARK_COUNT": "in-place"}
 # Programs that do the same in each run, with one thread where the peak is compared.
 PROGRAMS = {
     "reallocs": ("reallocs.c",),
-    "temporary": ("temporary.c",),
     "operator_new": ("operator_new.cpp", "1"),
     "many_stacks": ("many_stacks.c", "12"),
     "marks": ("marks.c", "30"),
@@ -32,10 +31,10 @@ def figures(t, profile):
     report = t.report(profile, "total", "--by", "stack", "--top", "0", "--min", "0")
     totals = {key: value for key, value in report["totals"].items() if not key.endswith("_ns")}
     rows = {metric: sorted((row["name"], row["self_bytes"], row["self_count"])
-                           for row in t.report(profile, metric, "--top", "0", "--min", "0")["rows"])
+                           for row in t.report(profile, metric, "--top", "0", "--min", "0")["rows"] if row["self_bytes"])
             for metric in ("total", "live", "peak", "temporary")}
     sizes = t.ask(profile, "report", "--histogram", "size", "--by", "function", "--top", "0", "--min", "0")
-    return totals, rows, [(row["name"], row["buckets"]) for row in sizes["histogram"]["rows"]]
+    return totals, rows, sorted((row["name"], str(row["histogram"])) for row in sizes["rows"])
 
 
 @cases(name=tuple(PROGRAMS))
