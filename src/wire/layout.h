@@ -214,7 +214,7 @@ struct wire_header {
     uint32_t cpu_signal;     /* --cpu=timer: the signal to use; 0: any that is free */
     uint64_t cpu_period_ns;  /* CPU time between two samples of a thread; 0: no timers are wanted */
     uint64_t samples_offset; /* of WIRE_SAMPLES samples */
-    uint32_t in_place;        /* 1: the program counts in accounts (wire/accounts.h) */
+    uint32_t in_place;       /* 1: the program counts in accounts (wire/accounts.h) */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
     uint32_t accounts_limit;  /* the file has room for so many; 0: none */
