@@ -231,6 +231,7 @@ struct wire_header {
     };
     _Atomic uint32_t detached; /* the collector went away: stop recording */
     _Atomic uint32_t paused;   /* by either side: allocations are not recorded */
+    _Atomic uint32_t dormant;  /* by the collector: nothing is, hooks only forward */
 
     /* Written by the program. */
     _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */
@@ -462,6 +463,8 @@ enum wire_request_kind {
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
     WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
     WIRE_LEFT_OUT,    /* text: a program that it executes, and that cannot load the recorder */
+    WIRE_START,       /* run --dormant: record from here on; by `tidemark ctl` alone */
+    WIRE_STOP,        /* be dormant again */
     WIRE_LOOK,        /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
     WIRE_DETACH       /* of a program that was attached to: answered by a text when it is done */
 };

@@ -24,7 +24,7 @@ struct remote_thread {
     struct user_regs_struct registers;
     size_t vectors_size;
     char vectors[REMOTE_VECTORS];
-    uint64_t signals; /* its mask */
+    uint64_t signals;     /* its mask */
     uint64_t system_call; /* address of an instruction that calls the kernel */
 };
 

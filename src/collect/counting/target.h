@@ -179,6 +179,8 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
+    bool dormant, was_dormant;  /* its hooks only forward, or did so at its start; */
+    unsigned stops;             /* how often they began to: frees were missed then */
     bool was_paused;            /* so that some blocks were never announced, */
     uint64_t unannounced_frees; /* and this many frees are theirs */
     bool attached; /* it ran already: blocks from before are freed, and counted in its profile */
