@@ -289,6 +289,18 @@ def test_at_random_moments(t):
         t.equal("it ends as ever", (p.process.stdout.readline(), p.end()), ("0 0 0\n", 5))
 
 
+def test_a_program_that_spawns(t):
+    """A thread in vfork cannot be stopped; it is waited for, both ways."""
+    if not SUPPORTED:
+        return
+    with program(t, t.build("spawns_slowly.c", "-O1", "-pthread", "-D_GNU_SOURCE")) as p:
+        code = p.code()
+        attached = Attached(t, p.pid)
+        attached.detach()
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("it goes on", (p.tell("go"), p.end()), ([0], 5))
+
+
 def test_python(t):
     if not SUPPORTED:
         return

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/leakscan/stop_threads.h"
 #include "machine/remote.h"
 #include "machine/stopped.h"
 
@@ -54,9 +55,8 @@ int remote_stop(pid_t tid, struct remote_thread *t)
 {
     t->tid = tid;
     t->signal = 0;
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+    if (!stop_threads_seize(tid))
         return -errno;
-    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     int status = await_stop(tid, STOP_NS);
     if (status < 0) /* it cannot be let go either; that happens when we end */
         return status;
