@@ -55,6 +55,7 @@ int remote_stop(pid_t tid, struct remote_thread *t)
 {
     t->tid = tid;
     t->signal = 0;
+    t->halts = false;
     if (!stop_threads_seize(tid))
         return -errno;
     int status = await_stop(tid, STOP_NS);
@@ -88,6 +89,9 @@ void remote_restore(struct remote_thread *t)
     ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_PRSTATUS, &general);
     remote_restore_system_call(t->tid, remote_system_call(&t->registers));
     ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals);
+    if (t->halts)
+        kill(t->tid, SIGSTOP); /* now it may */
+    t->halts = false;
 }
 
 void remote_release(struct remote_thread *t)
@@ -133,6 +137,10 @@ static int go_until_trap(struct remote_thread *t, int how, uint64_t limit_ns)
         if (is_event_stop(status)) {
             if (monotonic_ns() - begin > limit_ns)
                 return -ETIMEDOUT;
+            continue;
+        }
+        if (WSTOPSIG(status) == SIGSTOP) { /* the only one that can be neither blocked nor put off */
+            t->halts = true;
             continue;
         }
         return WSTOPSIG(status) == SIGTRAP ? 0 : -EFAULT;

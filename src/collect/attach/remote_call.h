@@ -10,6 +10,7 @@
 #ifndef TIDE_COLLECT_ATTACH_REMOTE_CALL_H
 #define TIDE_COLLECT_ATTACH_REMOTE_CALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
@@ -21,6 +22,7 @@
 struct remote_thread {
     pid_t tid;
     int signal; /* that was about to be delivered when it stopped; 0: none */
+    bool halts; /* SIGSTOP came in the middle of a call, and waits for its end */
     struct user_regs_struct registers;
     size_t vectors_size;
     char vectors[REMOTE_VECTORS];
