@@ -310,6 +310,17 @@ def test_at_random_moments(t):
         t.equal("it ends as ever", (p.process.stdout.readline(), p.end()), ("0 0 0\n", 5))
 
 
+def test_signals_keep_what_came_with_them(t):
+    """Also if a thread was stopped on its way to a handler, and has made calls for us since."""
+    if not SUPPORTED:
+        return
+    with program(t, t.build("flooded.c", "-O1", "-D_GNU_SOURCE")) as p:
+        for i in range(12):
+            stdout, stderr, status = t.run("attach", str(p.pid), "--duration", "1ms", "--quiet", "-o", t.file("f.tide"))
+            t.equal("attach %d (%s)" % (i, stderr), status, 0)
+        t.equal("it has not ended (9: a signal came without its value)", p.process.poll(), None)
+
+
 def test_a_program_that_spawns(t):
     """A thread in vfork cannot be stopped; it is waited for, both ways."""
     if not SUPPORTED:

@@ -69,6 +69,15 @@ int remote_stop(pid_t tid, struct remote_thread *t)
     return code;
 }
 
+/* A signal whose delivery the thread has stopped at would lose its sender and its value by a call. */
+static void save_signal(struct remote_thread *t)
+{
+    siginfo_t *i = &t->came_with;
+    if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, i) != 0 ||
+        i->si_code == (PTRACE_EVENT_STOP << 8 | SIGTRAP))
+        i->si_signo = 0;
+}
+
 int remote_save(struct remote_thread *t)
 {
     struct iovec general = {&t->registers, sizeof t->registers};
@@ -78,6 +87,7 @@ int remote_save(struct remote_thread *t)
         ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals) != 0)
         return -errno;
     t->vectors_size = vectors.iov_len;
+    save_signal(t);
     return 0;
 }
 
@@ -89,6 +99,8 @@ void remote_restore(struct remote_thread *t)
     ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_PRSTATUS, &general);
     remote_restore_system_call(t->tid, remote_system_call(&t->registers));
     ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals);
+    if (t->came_with.si_signo)
+        ptrace(PTRACE_SETSIGINFO, t->tid, NULL, &t->came_with);
     if (t->halts)
         kill(t->tid, SIGSTOP); /* now it may */
     t->halts = false;
