@@ -16,7 +16,7 @@
 #include "machine/remote.h"
 #include "machine/stopped.h"
 
-#define STOP_NS UINT64_C(2000000000) /* for a thread to stop */
+#define STOP_NS UINT64_C(2000000000)  /* for a thread to stop */
 #define STEP_NS UINT64_C(60000000000) /* for a system call that does not wait */
 #define YIELDS  64
 #define NAP_NS  50000
@@ -151,7 +151,8 @@ static int go_until_trap(struct remote_thread *t, int how, uint64_t limit_ns)
                 return -ETIMEDOUT;
             continue;
         }
-        if (WSTOPSIG(status) == SIGSTOP) { /* the only one that can be neither blocked nor put off */
+        if (WSTOPSIG(status) ==
+            SIGSTOP) { /* the only one that can be neither blocked nor put off */
             t->halts = true;
             continue;
         }

@@ -22,13 +22,13 @@
 
 struct remote_thread {
     pid_t tid;
-    int signal; /* that was about to be delivered when it stopped; 0: none */
+    int signal;          /* that was about to be delivered when it stopped; 0: none */
     siginfo_t came_with; /* that signal; si_signo 0: none */
-    bool halts; /* SIGSTOP came in the middle of a call, and waits for its end */
+    bool halts;          /* SIGSTOP came in the middle of a call, and waits for its end */
     struct user_regs_struct registers;
     size_t vectors_size;
     char vectors[REMOTE_VECTORS];
-    uint64_t signals; /* its mask */
+    uint64_t signals;     /* its mask */
     uint64_t system_call; /* address of an instruction that calls the kernel */
 };
 
