@@ -3,7 +3,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test check with-tests test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills bench bench-python bench-check tarball wheel deb test-distros test-arm64 install clean
+.PHONY: all demo test check with-tests test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-arm64 install clean
 
 all: deps
 	@scripts/configure.sh $(BUILD) --buildtype=release $(if $(wildcard $(BUILD)/build.ninja),,-Dtests=false)
@@ -86,6 +86,11 @@ soak: with-tests
 KILLS ?= 1000
 kills: with-tests
 	@$(PYTHON) tests/soak/kills.py --build $(BUILD) --runs $(KILLS)
+
+# Attaching to programs and detaching at random moments (docs/SAFETY.md). PROGRAM=NAME picks some.
+CYCLES ?= 500
+attaches: with-tests
+	@$(PYTHON) tests/soak/attach.py --build $(BUILD) --cycles $(CYCLES) -k "$(PROGRAM)"
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

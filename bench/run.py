@@ -209,7 +209,8 @@ def threads_table(bench):
     progress("")
     counts = list(walls["plain"])
     print_cells([["threads that allocate", *("%d, s" % n for n in counts), *("T(%d)/T(1)" % n for n in counts[1:])]] +
-                [[way, *("%.2f" % t[n] for n in counts), *("%.2f" % (t[n] / t[1]) for n in counts[1:])] for way, t in walls.items()])
+                [[way, *("%.2f" % t[n] if t[n] else "failed" for n in counts),
+                  *("%.2f" % (t[n] / t[1]) if t[n] and t[1] else "-" for n in counts[1:])] for way, t in walls.items()])
     plain, own = (walls[way][4] / walls[way][1] for way in ("plain", "tidemark"))
     return walls, [("4 threads scale as plain, within 15 %", "T(4)/T(1) %.2f, plain %.2f" % (own, plain), own <= 1.15 * plain)]
 

@@ -84,7 +84,7 @@ END
 write_native_file >"$build/portable/native.ini"
 export PKG_CONFIG_LIBDIR=$root/usr/lib/$triplet/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 work=$build/portable/build
-[ -f "$work/build.ninja" ] || meson setup "$work" --native-file "$build/portable/native.ini" \
+[ -f "$work/build.ninja" ] || meson setup "$work" -Dmpi=disabled --native-file "$build/portable/native.ini" \
     --buildtype=release --strip --prefix=/usr --bindir=bin --libdir=lib \
     -Dwerror=false -Dtests=false -Dportable=true >"$work.log" 2>&1 || { cat "$work.log"; exit 1; }
 ninja -C "$work" --quiet

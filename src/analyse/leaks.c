@@ -324,6 +324,10 @@ static int resolve(struct leaks *l, struct err *err)
     int code = answer_process(l->recording, q, &l->profile, err);
     if (!code)
         code = sampled_heap_check(l->profile, err);
+    if (!code && l->profile->merge && (q->since || l->question->older_ns))
+        code = err_set(err, -EINVAL,
+                       "a merged recording does not keep when blocks were allocated; leave out %s",
+                       q->since ? "--since" : "--older");
     if (!code)
         code = known_all(l->profile, UNKNOWN_LIVE | UNKNOWN_COUNTS, "blocks that were never freed",
                          err);

@@ -125,6 +125,8 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
             n->led_bytes, direct == 1 ? "it" : "these");
     else
         say(out, "nothing in the program points to %r any more", them);
+    if (p->merge)
+        return; /* it does not keep when blocks were allocated */
     say(out, "; %r was allocated at %T", n->count > 1 ? "the first" : "it", n->first_ns);
     if (last <= n->first_ns)
         return;

@@ -46,7 +46,8 @@ static struct cell get_untouched(struct spot s)
 
 static struct cell get_grew(struct spot s)
 {
-    return CELL_OF(leak_grew(s.row));
+    bool known = !((const struct listed *)s.answer)->leaks->profile->merge;
+    return known ? CELL_OF(leak_grew(s.row)) : CELL_NOT_KNOWN;
 }
 
 static struct cell get_stack(struct spot s)
@@ -64,7 +65,8 @@ static void put_stack(struct spot s, const char *key, struct json *j)
     json_stack(j, ((const struct listed *)s.answer)->stacks, e->tree, e->node);
 }
 
-/* Of imported blocks neither is known when they were allocated nor, mostly, by which thread. */
+/* Of imported blocks neither is known when they were allocated nor, mostly, by which thread; a merge
+ * does not keep when. */
 enum { LEAK_USABLE, LEAK_FIRST, LEAK_LAST, LEAK_THREADS };
 
 static struct cell get_if_known(struct spot s)
@@ -75,9 +77,9 @@ static struct cell get_if_known(struct spot s)
     case LEAK_USABLE:
         return profile_lacks(p, UNKNOWN_USABLE) ? CELL_NOT_KNOWN : CELL_OF(e->usable);
     case LEAK_FIRST:
-        return p->imported.from ? CELL_NOT_KNOWN : CELL_OF(e->first_ns);
+        return p->imported.from || p->merge ? CELL_NOT_KNOWN : CELL_OF(e->first_ns);
     case LEAK_LAST:
-        return p->imported.from ? CELL_NOT_KNOWN : CELL_OF(e->last_ns);
+        return p->imported.from || p->merge ? CELL_NOT_KNOWN : CELL_OF(e->last_ns);
     default:
         return profile_lacks(p, UNKNOWN_THREADS) ? CELL_NOT_KNOWN : CELL_OF(e->threads);
     }

@@ -23,6 +23,12 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
         [SCAN_END] = " of the run",
     };
     size_t start = summary_begin(out, s, "state");
+    if (l->profile->merge) {
+        say(out, "of each input at its %r",
+            l->scan->kind == SCAN_EXIT ? "exit, before destructors ran" : "end");
+        summary_end(out, s, start);
+        return;
+    }
     strbuf_puts(out, "at ");
     leak_scan_name(l->profile, l->scan, out);
     if (!profile_lacks(l->profile, UNKNOWN_TIME))
@@ -139,8 +145,9 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 static void add_times(const struct leaks *l, const struct leak *e, bool residency,
                       struct strbuf *out)
 {
-    uint32_t together = l->profile->together;
-    if (l->profile->imported.from)
+    if (l->profile->merge) /* it does not keep when blocks were allocated */
+        strbuf_puts(out, "sum over all inputs");
+    else if (l->profile->imported.from)
         strbuf_puts(out, "allocated at a time not known");
     else if (e->blocks > 1 && e->last_ns != e->first_ns)
         say(out, "first at %T, last at %T%r", e->first_ns, e->last_ns,
@@ -151,7 +158,7 @@ static void add_times(const struct leaks *l, const struct leak *e, bool residenc
     if (e->threads > 1)
         say(out, " and %d more", e->threads - 1);
     if (e->processes)
-        say(out, ", in %d of %N process(es)", e->processes, together);
+        say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
     if (residency && e->untouched)
         say(out, "; %B never touched", e->untouched);
 }

@@ -16,7 +16,16 @@
 #include "collect/session/session.h"
 #include "model/moment.h"
 
-enum { OPT_DURATION = 256, OPT_ONLY_NEW, OPT_ON_FULL, OPT_INTERVAL, OPT_PYTHON, OPT_SCAN, OPT_QUIET, OPT_HELP };
+enum {
+    OPT_DURATION = 256,
+    OPT_ONLY_NEW,
+    OPT_ON_FULL,
+    OPT_INTERVAL,
+    OPT_PYTHON,
+    OPT_SCAN,
+    OPT_QUIET,
+    OPT_HELP
+};
 
 static const struct option long_options[] = {
     {"duration", required_argument, NULL, OPT_DURATION},

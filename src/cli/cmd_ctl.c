@@ -22,6 +22,8 @@ static const char help[] =
     "  leaks             scan for leaks, and mark the moment 'leaks'\n"
     "  pause             do not record allocations until resume; frees are recorded\n"
     "  resume            record allocations again\n"
+    "  start             begin to record, where the recorder is dormant\n"
+    "  stop              record nothing until start: the hooks only forward calls\n"
     "\n"
     "Prints one line that says what was done.\n"
     "\n"
@@ -43,7 +45,9 @@ static const struct action {
                {"snapshot", WIRE_SNAPSHOT, 0, 1, NULL},
                {"leaks", WIRE_SCAN, 0, 0, NULL},
                {"pause", WIRE_PAUSE, 0, 0, "paused: allocations are not recorded, frees are"},
-               {"resume", WIRE_RESUME, 0, 0, "allocations are recorded again"}};
+               {"resume", WIRE_RESUME, 0, 0, "allocations are recorded again"},
+               {"start", WIRE_START, 0, 0, "recording; this moment is the mark 'started'"},
+               {"stop", WIRE_STOP, 0, 0, "dormant; this moment is the mark 'stopped'"}};
 
 static int usage(const char *format, const char *what)
 {

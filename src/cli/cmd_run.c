@@ -25,6 +25,7 @@ enum {
     OPT_ONLY = 256,
     OPT_NO_FOLLOW,
     OPT_PAUSED,
+    OPT_DORMANT,
     OPT_NO_SCAN,
     OPT_SCAN,
     OPT_CPU,
@@ -53,6 +54,7 @@ static const struct option long_options[] = {
     {"only", required_argument, NULL, OPT_ONLY},
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
+    {"dormant", no_argument, NULL, OPT_DORMANT},
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"scan", required_argument, NULL, OPT_SCAN},
     {"cpu", optional_argument, NULL, OPT_CPU},
@@ -94,6 +96,9 @@ static const char help[] =
     "      --no-follow    do not record children\n"
     "      --paused       start with recording off; tide_resume() or 'tidemark ctl PID resume'\n"
     "                     turn it on\n"
+    "      --dormant      load the recorder and do nothing with it until 'tidemark ctl PID "
+    "start';\n"
+    "                     'stop' makes it dormant again\n"
     "      --scan=WHEN    scan for leaks at the end: 'auto' (the default) if that takes less than\n"
     "                     5 % of the run or 200 ms, 'full' however long it takes, 'off' never:\n"
     "                     blocks are then not classified as lost or reachable\n"
@@ -293,6 +298,9 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_PAUSED:
             o->session.paused = true;
             break;
+        case OPT_DORMANT:
+            o->session.dormant = true;
+            break;
         case OPT_NO_SCAN:
         case OPT_SCAN: {
             const char *when = c == OPT_SCAN ? optarg : "off";
@@ -413,6 +421,10 @@ static int parse(int argc, char **argv, struct run_options *o)
         return usage_error("no program given%s", "");
     if (o->session.all && o->cpu.wall)
         return usage_error("--all does not go with --cpu=wall%s", "");
+    if (o->session.dormant && o->only_samples)
+        return usage_error("--dormant needs the recorder in the program: it goes with none of "
+                           "--only-cpu, --only-faults and --all%s",
+                           "");
     const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
     if (conflict)
         return usage_error("%s", conflict);

@@ -75,7 +75,8 @@ static bool find_by_child(pid_t pid, struct conversation *out)
 static bool find_attached(pid_t pid, struct conversation *out)
 {
     struct wire_attached there;
-    if (!inject_read(pid, &there) || !there.live || !memchr(there.session.socket, 0, sizeof out->socket - 1))
+    if (!inject_read(pid, &there) || !there.live ||
+        !memchr(there.session.socket, 0, sizeof out->socket - 1))
         return false;
     strcpy(out->socket, there.session.socket);
     memcpy(out->key, there.session.key, WIRE_KEY_SIZE);

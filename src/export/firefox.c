@@ -282,7 +282,7 @@ static void put_allocations(struct firefox *x, const struct tables *t, size_t fr
 #define BOTH(key, put) HEAP_COLUMN(key, put, put)
     json_object(j, "nativeAllocations");
     BOTH("time", json_double(j, NULL, time_of(x, i)));
-    HEAP_COLUMN("weight", json_u64(j, NULL, v.allocated), json_i64(j, NULL, -(int64_t)v.freed));
+    HEAP_COLUMN("weight", json_u64(j, NULL, v.allocated), json_i64(j, NULL, (int64_t)-v.freed));
     json_string(j, "weightType", "bytes");
     BOTH("stack", json_u64(j, NULL, t->stack_of[x->events.items[i].node]));
 #undef BOTH
@@ -452,18 +452,17 @@ static void put_counters(struct firefox *x)
     const struct profile *p = x->table->profile;
     const struct window *w = &x->table->windows[0];
     size_t from = w->since.intervals, to = w->at.intervals;
-    int64_t *change = xcalloc(p->intervals.count + 1, sizeof *change);
+    uint64_t *change = xcalloc(p->intervals.count + 1, sizeof *change);
     VEC(struct point) live = {0}, resident = {0};
     for (size_t i = 0; i < x->events.count; i++) {
         const struct entry v = entry_of(x, &x->events.items[i]);
         if (v.domain != DOMAIN_CPU)
-            change[x->events.items[i].interval] += (int64_t)(v.allocated - v.freed);
+            change[x->events.items[i].interval] += v.allocated - v.freed;
     }
     uint64_t start = from ? p->intervals.items[from - 1].end_ns : 0, bytes = 0;
     *vec_push(&live) = (struct point){start, 0};
     for (size_t i = from; i < to; i++)
-        *vec_push(&live) =
-            (struct point){p->intervals.items[i].end_ns, bytes += (uint64_t)change[i]};
+        *vec_push(&live) = (struct point){p->intervals.items[i].end_ns, bytes += change[i]};
     uint64_t end = to ? p->intervals.items[to - 1].end_ns : 0;
     for (size_t i = 0; i < p->stamps.count; i++)
         if (p->stamps.items[i].time_ns >= start && p->stamps.items[i].time_ns <= end)

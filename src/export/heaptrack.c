@@ -21,6 +21,8 @@
  * So are those of the peak. */
 enum { SMALLER, LARGER, SIZES, COPIES = 2 };
 
+#define ALLOCATIONS 1000000000 /* that a file may have: some GB before it is packed */
+
 struct infos {
     uint32_t of[BLOCK_CLASSES][COPIES][SIZES];
     uint64_t done[BLOCK_CLASSES]; /* blocks that were allocated so far, */
@@ -319,6 +321,22 @@ static void tell_differences(struct heaptrack *h)
             h->blocks.temporaries_missing);
 }
 
+/* Every allocation is a line, so there must not be too many. */
+static int check_count(const struct stack_table *t, struct err *err)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < t->rows.count; i++) {
+        int64_t count = t->rows.items[i].values[HEAPTRACK_TOTAL].count;
+        sum += count < 0 || count > ALLOCATIONS ? ALLOCATIONS + 1 : (uint64_t)count;
+        if (sum > ALLOCATIONS)
+            return err_set(err, -E2BIG,
+                           "heaptrack's format has a line for each allocation, and there are more "
+                           "than %d; choose some with --within or --ignore",
+                           ALLOCATIONS);
+    }
+    return 0;
+}
+
 int export_heaptrack(struct export *e, struct err *err)
 {
     static const struct stack_column columns[HEAPTRACK_COLUMNS] = {
@@ -329,6 +347,8 @@ int export_heaptrack(struct export *e, struct err *err)
     struct stack_table table;
     struct strbuf command = {0};
     int code = stack_table_init(&table, e->recording, e->query, columns, HEAPTRACK_COLUMNS, err);
+    if (!code && (code = check_count(&table, err)))
+        stack_table_release(&table);
     if (code)
         return code;
     struct heaptrack h = {.e = e,

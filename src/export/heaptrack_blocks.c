@@ -55,7 +55,7 @@ static void divide_site(struct site_blocks *s, const struct value *values)
     if (divide(s, total, peak, end, temporary, 0, 0))
         return;
     /* Numbers that contradict each other: a damaged file. */
-    *s = (struct site_blocks){.of = {[BLOCKS_STAY] = {0}, [BLOCKS_END] = end}};
+    *s = (struct site_blocks){.of = {[BLOCKS_OTHER] = total}};
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
@@ -83,12 +83,15 @@ static void collect_touches(struct touches *t, const struct stack_table *table)
         row_of[s] = CALL_NONE;
     for (uint32_t i = 0; i < table->rows.count; i++)
         row_of[table->rows.items[i].site] = i;
-    for (size_t r = 0; r < p->rows.count; r++)
-        if (row_of[p->rows.items[r].site] != CALL_NONE)
-            t->first[row_of[p->rows.items[r].site] + 2]++;
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *iv = &p->intervals.items[i];
+        for (size_t r = iv->first_row; r < iv->first_row + iv->row_count; r++)
+            if (row_of[p->rows.items[r].site] != CALL_NONE)
+                t->first[row_of[p->rows.items[r].site] + 2]++;
+    }
     for (size_t i = 2; i < table->rows.count + 2; i++)
         t->first[i] += t->first[i - 1];
-    vec_reserve(&t->list, p->rows.count + 1);
+    vec_reserve(&t->list, t->first[table->rows.count + 1] + 1);
     t->list.count = t->first[table->rows.count + 1];
     for (uint32_t i = 0; i < p->intervals.count; i++) {
         const struct interval *iv = &p->intervals.items[i];

@@ -178,8 +178,10 @@ static void add_window(struct massif *m, const struct window *w, int sign)
     measure_sites(&live, p, metric, SIZE_REQUESTED, w);
     measure_sites(&usable, p, metric, SIZE_USABLE, w);
     for (size_t s = 0; s < p->sites.count; s++) {
-        m->live[s] += sign * live.sites[s].amount;
-        m->extra[s] += sign * (usable.sites[s].amount - live.sites[s].amount);
+        int64_t extra = wrapped_less(usable.sites[s].amount, live.sites[s].amount);
+        int64_t (*const add)(int64_t, int64_t) = sign > 0 ? wrapped : wrapped_less;
+        m->live[s] = add(m->live[s], live.sites[s].amount);
+        m->extra[s] = add(m->extra[s], extra);
     }
     measure_release(&live);
     measure_release(&usable);

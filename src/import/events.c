@@ -63,6 +63,19 @@ uint64_t events_memory(const struct events *e)
            e->log.bytes;
 }
 
+/* What is live now. */
+static void scan_end(const struct events *e, size_t sites)
+{
+    struct import_live *live = xcalloc(sites + 1, sizeof *live);
+    for (size_t i = 0; i < sites; i++) {
+        const struct account *a = &e->ledger.accounts.items[i];
+        if (domain_is_live(a->site.domain))
+            live[i] = (struct import_live){a->live.bytes, a->live.blocks};
+    }
+    import_scan(e->import, live, sites);
+    free(live);
+}
+
 void events_finish(struct events *e)
 {
     struct import *m = e->import;
@@ -81,14 +94,8 @@ void events_finish(struct events *e)
         *vec_push(&m->packed_counts) = s->row_count;
         s->rows = (struct strbuf){0};
     }
-    struct import_live *live = xcalloc(sites + 1, sizeof *live);
-    for (size_t i = 0; i < sites; i++) {
-        const struct account *a = &e->ledger.accounts.items[i];
-        if (domain_is_live(a->site.domain))
-            live[i] = (struct import_live){a->live.bytes, a->live.blocks};
-    }
-    import_scan(m, live, sites);
-    free(live);
+    if (!profile_lacks(p, UNKNOWN_LIVE))
+        scan_end(e, sites);
     ledger_close(&e->ledger);
     ledger_become_sites(&e->ledger, p, 0);
     ledger_init(&e->ledger); /* so that it can be released again */

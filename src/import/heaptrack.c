@@ -21,6 +21,7 @@
  * A); after a free it takes 0 for the number, so a later free of number 0 counts, too. Its sums and
  * ours must be equal, so it is the same here.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -299,6 +300,8 @@ int heaptrack_import(struct import *m, struct err *err)
     const char *at = code > 0 ? line + 1 : "";
     if (code < 0)
         return code;
+    if (code == 0)
+        return err_set(err, -ENODATA, "%s is empty", m->in->name);
     if (line[0] != 'v' || !next(&at, &r.version) || !next(&at, &r.format))
         return import_bad_line(m, "a heaptrack file begins with its version: 'v 10400 3'", err);
     if (r.format < 1)

@@ -57,7 +57,6 @@ struct import_format {
     /* Does it look like this? The first bytes, unpacked; always followed by a 0. */
     bool (*is)(const char *bytes, size_t size);
     int (*read)(struct import *m, struct err *err);
-    bool by_path; /* another program reads the file: the source is not used */
 };
 
 #define IMPORT_FORMATS 7

@@ -38,7 +38,6 @@ struct reader {
     struct snapshot s;
     uint64_t highest, count;
     bool has_peak, milliseconds;
-    size_t rows; /* for the limit on memory */
 };
 
 bool massif_is(const char *bytes, size_t size)

@@ -218,7 +218,6 @@ static void finish(struct reader *r)
     struct profile *p = r->m->profile;
     end_sample(r);
     events_finish(&r->events);
-    p->scans.count = 0; /* of the heap nothing is known */
     p->sampling = (struct sampling){.alone = true, .cpu_period_ns = 1};
     if (r->counted)
         p->imported.unknown |= UNKNOWN_CPU_TIME;

@@ -65,7 +65,6 @@ struct reader {
     bool cpu, samples_counted;
     uint64_t period, time_ns, duration_ns;
     uint64_t cpu_ns, cpu_samples;
-    bool threads_known;
 };
 
 /* Of struct figure, and of CPU profiles. */

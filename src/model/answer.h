@@ -26,8 +26,8 @@ struct answer {
     struct call_tree tree;
     struct merged merged; /* tree and stacks only */
     struct answer_rows rows;
-    struct histograms histograms; /* if the query asks for them */
-    struct answer_row of;         /* callers and callees: the function itself */
+    struct histograms histograms;          /* if the query asks for them */
+    struct answer_row of;                  /* callers and callees: the function itself */
     const struct input_spread *sum_spread; /* of tree.sum, in a merged recording; NULL: not known */
 };
 

@@ -123,10 +123,7 @@ static void add_live(struct merge_scan *to, const struct merge_source *s,
     uint32_t *number = map_at(&to->of, (uint64_t)site << 2 | from->reach);
     if (*number == MAP_NONE) {
         *number = (uint32_t)to->rows.count;
-        *vec_push(&to->rows) = (struct live_row){.site = site,
-                                                 .reach = from->reach,
-                                                 .first_ns = from->first_ns,
-                                                 .last_ns = from->last_ns};
+        *vec_push(&to->rows) = (struct live_row){.site = site, .reach = from->reach};
     }
     struct live_row *row = &to->rows.items[*number];
     row->blocks += from->blocks;
@@ -135,8 +132,6 @@ static void add_live(struct merge_scan *to, const struct merge_source *s,
     row->untouched += from->untouched;
     row->led_blocks += from->led_blocks;
     row->led_bytes += from->led_bytes;
-    row->first_ns = from->first_ns < row->first_ns ? from->first_ns : row->first_ns;
-    row->last_ns = from->last_ns > row->last_ns ? from->last_ns : row->last_ns;
 }
 
 static void add_scan(struct merge_figures *f, const struct merge_source *s, const struct scan *from,

@@ -12,13 +12,11 @@
 
 EXPORT int tidemark_attach(const struct wire_attach *session);
 EXPORT int tidemark_detached(void);
-EXPORT struct wire_attached tidemark_attached = {.magic = WIRE_ATTACH_MAGIC,
-                                                 .version = WIRE_VERSION,
-                                                 .patch_size = ENTRY_PATCH};
+EXPORT struct wire_attached tidemark_attached = {
+    .magic = WIRE_ATTACH_MAGIC, .version = WIRE_VERSION, .patch_size = ENTRY_PATCH};
 static_assert(ENTRY_PATCH <= WIRE_PATCH_BYTES, "wire ABI");
 /* Our own references to it must not lead elsewhere. */
-extern struct wire_attached table
-    __attribute__((alias("tidemark_attached"), visibility("hidden")));
+extern struct wire_attached table __attribute__((alias("tidemark_attached"), visibility("hidden")));
 
 /* A file that the tool made of memory, in a program that never saw the library's own. */
 bool attach_is_late(void)
@@ -80,9 +78,9 @@ bool attach_from_malloc(uint64_t pc)
 static void find_malloc_code(const struct exports *x, uint64_t low, uint64_t high)
 {
     static const char *const names[] = {
-        "malloc",       "free",        "calloc",      "realloc",       "memalign",
-        "valloc",       "pvalloc",     "mallinfo",    "posix_memalign", "aligned_alloc",
-        "malloc_stats", "malloc_trim", "mallopt",     "malloc_info",   "malloc_usable_size"};
+        "malloc",       "free",        "calloc",   "realloc",        "memalign",
+        "valloc",       "pvalloc",     "mallinfo", "posix_memalign", "aligned_alloc",
+        "malloc_stats", "malloc_trim", "mallopt",  "malloc_info",    "malloc_usable_size"};
     uint64_t first = UINT64_MAX, last = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const ElfW(Sym) *s = exports_find(x, names[i]);

@@ -156,8 +156,8 @@ static bool drop_operators(long memory)
 
 static bool is_rare(const struct patched *f)
 {
-    static const char *const names[] = {"valloc",             "pvalloc", "free_sized",
-                                        "free_aligned_sized", "cfree",   "reallocarray"};
+    static const char *const names[] = {"valloc", "pvalloc",     "free_sized", "free_aligned_sized",
+                                        "cfree",  "reallocarray"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(f->name, names[i]) == 0)
             return true;

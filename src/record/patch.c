@@ -123,10 +123,10 @@ bool patch_all(struct patched *functions, size_t count, uint64_t start, long mem
 {
     size_t size = (count * ENTRY_SLOT + PAGE - 1) / PAGE * PAGE;
     uint8_t *island = patch_island(start, size);
-    bool done = island && make_all(functions, count, island, memory) &&
-                patch_make_executable(island, size) &&
-                (recorder.late ? attach_list(functions, count)
-                               : write_all(functions, count, memory));
+    bool done =
+        island && make_all(functions, count, island, memory) &&
+        patch_make_executable(island, size) &&
+        (recorder.late ? attach_list(functions, count) : write_all(functions, count, memory));
     if (done)
         recorder_own(island, size);
     else if (island)

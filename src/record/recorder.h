@@ -418,6 +418,13 @@ static inline void spin_reset(struct spin *s)
     atomic_store(&s->holder, 0);
 }
 
+/* run --dormant: while it is, hooks forward and do nothing else. */
+static inline bool recorder_dormant(void)
+{
+    struct wire_header *h = recorder.header;
+    return h && atomic_load_explicit(&h->dormant, memory_order_relaxed) == WIRE_DORMANT;
+}
+
 /*
  * The thread's state if this call is to be recorded, else NULL. From here to thread_leave() the
  * thread is busy: what the next in line calls in turn is part of the same allocation, and a signal
@@ -426,6 +433,8 @@ static inline void spin_reset(struct spin *s)
 static inline __attribute__((always_inline)) struct thread *thread_enter(void)
 {
     struct thread *t = tls.thread;
+    if (UNLIKELY(recorder_dormant()))
+        return NULL;
     if (UNLIKELY(tls.busy) && hook_nested((uintptr_t)__builtin_frame_address(0)))
         return NULL;
     if (UNLIKELY(!t)) {

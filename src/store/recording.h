@@ -443,8 +443,8 @@ enum before_attach {
 };
 struct attached_before {
     bool is;
-    bool detached;              /* it went on without us; else it ended */
-    enum before_attach before;  /* is it known what its heap held then? As its allocator counts: */
+    bool detached;             /* it went on without us; else it ended */
+    enum before_attach before; /* is it known what its heap held then? As its allocator counts: */
     uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
     uint64_t frees;                       /* of blocks that were never seen allocated */
 };

@@ -10,7 +10,8 @@ import subprocess
 from harness import HERE, ROOT, cases
 
 DOCUMENTS = ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/FORMAT.md", "docs/SAFETY.md", "docs/api.md",
-             "docs/attach.md", "docs/export.md", "docs/leaks.md", "docs/python.md", "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
+             "docs/attach.md", "docs/export.md", "docs/leaks.md", "docs/production.md", "docs/python.md",
+             "docs/slow.md", "docs/threads.md", "docs/tutorial.md",
              *sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "internals", "*.md"))))
 PAGES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "man", "*.[0-9]")))
 FOLDERS = "bench|bindings|docs|examples|include|scripts|src|tests"
@@ -315,6 +316,7 @@ def read_stamps(p, out):
 def read_marks(p, out):
     out["marks"] = [[p.varint() for _ in range(3)] + [p.varint() for _ in range(12)] for _ in range(p.varint())]
     out["mark_values"] = [(p.varint(), p.varint(), p.take(8)) for _ in range(p.varint())]
+    out["absent"] = p.varints(len(out["marks"]))
 
 
 def read_inherited(p, out):
@@ -360,6 +362,8 @@ def read_footprints(p, out):
         trim, arenas = p.varints(2)
         out["footprints"].append(dict(kind=kind, time=time, flags=flags, rss=rss, live=live, parts=parts, trim=trim, arenas=arenas,
                                       pins=[tuple(p.varints(3)) for _ in range(p.varint())]))
+    for footprint in out["footprints"]:
+        footprint["moved"] = p.varint()
 
 
 def read_histograms(p, out):

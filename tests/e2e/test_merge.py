@@ -5,7 +5,9 @@ import random
 import shutil
 import subprocess
 
+from browser import Browser
 from harness import cases, slow
+from test_view_page import VIEWS, Page
 
 METRICS = ("live", "total", "peak", "sitepeak", "largest", "temporary", "mapped")
 GROUPINGS = ("function", "line", "library", "file", "thread", "stack")
@@ -185,7 +187,7 @@ def test_outliers(t):
     merged = merge(t, "job.tide", *ranks(t, 7, multiples={4: 400}))
     report = t.report(merged)
     t.equal("outliers", report["merged"]["outliers"], [{"input": "rank 4", "bytes": 5 * 400000 + 4096}])
-    text = t.run("report", merged)[0]
+    text = " ".join(t.run("report", merged)[0].split())
     t.true("text names it", "rank 4: 1.9 MiB" in text, text)
 
 
@@ -203,6 +205,12 @@ def test_what_is_not_kept_is_said(t):
     for command in "growth", "marks", "maps", "threads", "peaks", "tree":
         t.run(command, merged)
         t.true(command, t.status == 1 and "keeps no timeline" in t.stderr and "2 recordings" in t.stderr, t.stderr)
+    entry = t.ask(merged, "leaks")["leaks"][0]
+    t.equal("when blocks were allocated", (entry["first_ns"], entry["last_ns"], entry["grew"]), (None, None, None))
+    for option in ("--since", "50%"), ("--older", "1s"):
+        t.run("leaks", merged, *option)
+        t.true(option[0], t.status == 2 and "does not keep when" in t.stderr, t.stderr)
+    t.true("text of leaks", "at 0 s" not in t.run("leaks", merged)[0] and "at 0 s" not in t.run("findings", merged)[0], t.stdout)
     t.run("report", merged, "--at", "50%")
     t.true("a time", t.status == 2 and "start, exit, peak and end" in t.stderr, t.stderr)
 
@@ -277,3 +285,17 @@ def test_many_large_ones(t):
     t.true("30 take little more than 10 (KiB)", peaks[1] < peaks[0] * 1.25, peaks)
     report = t.report(t.file("job.tide"))
     t.equal("ranks", report["merged"]["inputs"], 30)
+
+
+def test_page_of_a_merge(t):
+    """Every view of the page has an answer, or says what the command says."""
+    merged = merge(t, "job.tide", *ranks(t, 3))
+    with Browser(t.dir) as browser:
+        page = Page(t, browser, merged)
+        for view in VIEWS:
+            page.go("view=" + view)
+            wrong = page.problem()
+            if wrong:
+                t.true("%s: %s" % (view, wrong), view in ("growth", "threads", "maps", "marks") and "keeps no timeline" in wrong)
+        page.go("view=table")
+        t.true("the table has the sums", "solve" in page.run("return document.querySelector('table.data').textContent"))

@@ -12,6 +12,7 @@
 #include "analyse/annotate.h"
 #include "analyse/leaks.h"
 #include "export/annotate_html.h"
+#include "export/export.h"
 #include "model/diff.h"
 #include "model/answer.h"
 #include "model/mappings.h"
@@ -268,6 +269,32 @@ static inline void look_peaks(const struct recording *r, uint64_t hash)
     query_release(&q);
 }
 
+/* In one of the formats, whichever: as it is, or of a moment. */
+static inline void look_export(struct recording *r, uint64_t hash)
+{
+    static const char *const tables[] = {"report",  "leaks", "stamps",
+                                         "threads", "maps",  "processes"};
+    const struct export_format *f = &export_formats[hash % export_format_count];
+    struct strbuf out = {0}, notes = {0};
+    struct query q;
+    struct err err;
+    query_init(&q);
+    q.metric = hash / 16 % 4 == 1 ? METRIC_TOTAL : METRIC_LIVE;
+    q.at = f->takes & EXPORT_AT && hash / 64 % 2 ? "50%" : NULL;
+    q.since = f->takes & EXPORT_SINCE && hash / 128 % 2 ? "start" : NULL;
+    struct export export = {.recording = r,
+                            .query = &q,
+                            .table = tables[hash / 256 % (sizeof tables / sizeof *tables)],
+                            .file = ":memory:",
+                            .out = &out,
+                            .notes = &notes};
+    if (f->write)
+        f->write(&export, &err);
+    strbuf_release(&out);
+    strbuf_release(&notes);
+    query_release(&q);
+}
+
 /* One of its functions, whichever. What its lines have themselves is what it has itself. */
 static inline void look_annotate(const struct recording *r, uint64_t hash)
 {
@@ -362,6 +389,8 @@ static inline void look(struct recording *r, uint64_t hash)
         look_findings(r, hash / 1048576);
     if (hash / 131072 % 8 == 2)
         look_peaks(r, hash / 1048576);
+    if (hash / 131072 % 2)
+        look_export(r, hash / 4194304);
     if (r->profiles.items[0].merge || hash / 131072 % 8 == 3)
         look_merge(r);
 }

@@ -37,8 +37,9 @@ static void drop(long n)
 static void each(long n)
 {
     for (long i = 0; i < n; i++) {
-        void *p[8] = {malloc(10), calloc(2, 10), realloc(NULL, 30), aligned_alloc(64, 64),
-                      memalign(32, 50), valloc(60), reallocarray(NULL, 7, 10)};
+        void *p[8] = {
+            malloc(10),       calloc(2, 10), realloc(NULL, 30),        aligned_alloc(64, 64),
+            memalign(32, 50), valloc(60),    reallocarray(NULL, 7, 10)};
         if (posix_memalign(&p[7], 64, 80))
             abort();
         p[0] = realloc(p[0], 5000);

@@ -13,7 +13,7 @@ from tidemark import _tool
 
 # Options of `tidemark run` whose value is a word of its own.
 WITH_VALUE = ("-o", "--only", "--mark-on", "--plant-leak", "--within", "--ignore", "--scan", "--suppressions",
-              "--snapshot-every", "--snapshot-at", "--keep", "--on-full", "--interval", "--python")
+              "--snapshot-every", "--snapshot-at", "--keep", "--on-full", "--interval", "--python", "--cpu-signal", "--merge")
 
 
 def split(arguments):

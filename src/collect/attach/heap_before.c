@@ -10,24 +10,24 @@
 #define LIMIT_NS UINT64_C(300000000) /* that the program may stand still for it */
 
 /* struct malloc_state, in words from its bins on. */
-#define BINS         127 /* pairs of words */
-#define BIN_WORDS    (2 * BINS)
-#define AT_NEXT      (BIN_WORDS + 2) /* behind the map of bins */
-#define AT_SYSTEM    (AT_NEXT + 3)
-#define WORDS        (AT_SYSTEM + 2)
-#define FASTBINS     10
-#define BEFORE_BINS  (FASTBINS + 2) /* words: fast bins, the top chunk, the last remainder */
-#define EMPTY_LEAST  16             /* bins that are empty in any program */
-#define ARENAS_MOST  4096
-#define HEAPS_MOST   65536
-#define HEAP_SIZE    (UINT64_C(64) << 20) /* of an arena that is not the main one; aligned to it */
-#define FASTS_MOST   (1u << 22)
-#define SMALLEST     32
-#define IN_USE       1u /* of the size of the chunk behind */
-#define SIZE_FLAGS   7u
+#define BINS          127 /* pairs of words */
+#define BIN_WORDS     (2 * BINS)
+#define AT_NEXT       (BIN_WORDS + 2) /* behind the map of bins */
+#define AT_SYSTEM     (AT_NEXT + 3)
+#define WORDS         (AT_SYSTEM + 2)
+#define FASTBINS      10
+#define BEFORE_BINS   (FASTBINS + 2) /* words: fast bins, the top chunk, the last remainder */
+#define EMPTY_LEAST   16             /* bins that are empty in any program */
+#define ARENAS_MOST   4096
+#define HEAPS_MOST    65536
+#define HEAP_SIZE     (UINT64_C(64) << 20) /* of an arena that is not the main one; aligned to it */
+#define FASTS_MOST    (1u << 22)
+#define SMALLEST      32
+#define IN_USE        1u /* of the size of the chunk behind */
+#define SIZE_FLAGS    7u
 #define NONCONTIGUOUS 2u
-#define MMAPS_MOST   65536 /* what struct malloc_par has for n_mmaps_max */
-#define TOP_PAD      (128u << 10)
+#define MMAPS_MOST    65536 /* what struct malloc_par has for n_mmaps_max */
+#define TOP_PAD       (128u << 10)
 
 struct heap_walk {
     struct remote_modules *m;
@@ -98,11 +98,11 @@ struct arena {
     uint32_t flags;
 };
 
-#define FAST(a, i)  ((a)->words[i])
-#define TOP(a)      ((a)->words[FASTBINS])
-#define BINS_OF(a)  ((a)->words + BEFORE_BINS)
-#define NEXT(a)     (BINS_OF(a)[AT_NEXT])
-#define SYSTEM(a)   (BINS_OF(a)[AT_SYSTEM])
+#define FAST(a, i) ((a)->words[i])
+#define TOP(a)     ((a)->words[FASTBINS])
+#define BINS_OF(a) ((a)->words + BEFORE_BINS)
+#define NEXT(a)    (BINS_OF(a)[AT_NEXT])
+#define SYSTEM(a)  (BINS_OF(a)[AT_SYSTEM])
 
 static bool read_arena(struct heap_walk *w, uint64_t address, struct arena *a)
 {
@@ -156,8 +156,7 @@ static bool walk_other(struct heap_walk *w, const struct arena *a)
             return false;
         uint64_t from = heap == oldest ? arena_end : heap + header;
         bool newest = heap == (TOP(a) & ~(HEAP_SIZE - 1));
-        if (!walk_chunks(w, (from + 15) & ~UINT64_C(15), newest ? TOP(a) : heap + info[2],
-                         !newest))
+        if (!walk_chunks(w, (from + 15) & ~UINT64_C(15), newest ? TOP(a) : heap + info[2], !newest))
             return false;
         heap = info[1];
     }
@@ -186,7 +185,8 @@ static bool find_main(struct heap_walk *w, const uint64_t *words, size_t count, 
         if (!are_bins(words + i, address))
             continue;
         uint64_t bins = address, next = words[i + AT_NEXT];
-        for (unsigned offset = (BEFORE_BINS + 1) * 8; offset <= (BEFORE_BINS + 2) * 8; offset += 8) {
+        for (unsigned offset = (BEFORE_BINS + 1) * 8; offset <= (BEFORE_BINS + 2) * 8;
+             offset += 8) {
             w->main_arena = bins - offset;
             w->bins_offset = offset;
             uint64_t each = next;

@@ -17,7 +17,7 @@
 struct remote_modules;
 
 enum heap_state {
-    HEAP_NOT_COUNTED,  /* nobody asked */
+    HEAP_NOT_COUNTED, /* nobody asked */
     HEAP_COUNTED,
     HEAP_OTHER,        /* another allocator serves the program */
     HEAP_INCONSISTENT, /* a thread was at work on it, perhaps; another moment may do */

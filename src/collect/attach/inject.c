@@ -23,11 +23,11 @@
 #include "machine/remote.h"
 #include "wire/attach_code.h"
 
-#define SAFE_NS    UINT64_C(10000000000) /* to find a thread at a safe point */
-#define APART_NS   2000000               /* between two tries */
-#define LOAD_NS    UINT64_C(60000000000) /* for the library to be loaded, */
-#define CALL_NS    UINT64_C(60000000000) /* and for a thread to be started */
-#define LEAVE_NS   UINT64_C(10000000000) /* for that thread to end */
+#define SAFE_NS  UINT64_C(10000000000) /* to find a thread at a safe point */
+#define APART_NS 2000000               /* between two tries */
+#define LOAD_NS  UINT64_C(60000000000) /* for the library to be loaded, */
+#define CALL_NS  UINT64_C(60000000000) /* and for a thread to be started */
+#define LEAVE_NS UINT64_C(10000000000) /* for that thread to end */
 
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1u
@@ -92,6 +92,9 @@ static int try_threads(struct injection *j, struct err *err)
     if (!all)
         return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
     for (pid_t tid; code > 0 && (tid = proc_next_number(all));) {
+        struct proc_state state;
+        if (!proc_read_thread_state(j->pid, tid, &state) || strchr("DZX", state.state))
+            continue; /* it cannot stop now */
         int stopped = remote_stop(tid, &j->thread);
         if (stopped == -EPERM)
             code = err_set(err, -EPERM,
@@ -153,11 +156,10 @@ static int give_library(struct injection *j, struct err *err)
     static const char name[] = WIRE_ATTACH_NAME;
     if (pwrite(j->memory, name, sizeof name, (off_t)j->scratch.data) != (ssize_t)sizeof name)
         return err_set(err, -EFAULT, "the memory of process %d cannot be written to", (int)j->pid);
-    long fd = remote_syscall(&j->thread, SYS_memfd_create,
-                             (uint64_t[6]){j->scratch.data, MFD_CLOEXEC});
+    long fd =
+        remote_syscall(&j->thread, SYS_memfd_create, (uint64_t[6]){j->scratch.data, MFD_CLOEXEC});
     if (fd < 0)
-        return err_set(err, (int)fd,
-                       "process %d cannot open a file of memory: %s%s", (int)j->pid,
+        return err_set(err, (int)fd, "process %d cannot open a file of memory: %s%s", (int)j->pid,
                        strerror((int)-fd),
                        fd == -EMFILE ? "; raise its limit on descriptors (prlimit --nofile)" : "");
     char *path = xasprintf("/proc/%d/fd/%ld", (int)j->pid, fd);
@@ -248,9 +250,8 @@ static int load_by_thread(struct injection *j, const struct remote_place *where,
     bool read = read_work(j);
     remote_release(&j->thread);
     if (code || !read)
-        return err_set(err, code ? code : -ESRCH,
-                       "loading the library into process %d failed: %s", (int)j->pid,
-                       strerror(code ? -code : ESRCH));
+        return err_set(err, code ? code : -ESRCH, "loading the library into process %d failed: %s",
+                       (int)j->pid, strerror(code ? -code : ESRCH));
     return 0;
 }
 
@@ -258,12 +259,11 @@ static int explain_failure(const struct injection *j, struct err *err)
 {
     const char *error = j->work.error;
     if (j->work.done == ATTACH_NOT_LOADED)
-        return err_set(
-            err, -ENOEXEC, "process %d could not load the library: %.255s%s", (int)j->pid,
-            *error ? error : "its C library did not say why",
-            strstr(error, "static TLS")
-                ? "; start it with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096"
-                : "");
+        return err_set(err, -ENOEXEC, "process %d could not load the library: %.255s%s",
+                       (int)j->pid, *error ? error : "its C library did not say why",
+                       strstr(error, "static TLS")
+                           ? "; start it with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096"
+                           : "");
     switch ((enum wire_attach_failure)j->work.result) {
     case WIRE_ATTACH_BUSY:
         return err_set(err, -EBUSY, "process %d is being recorded already", (int)j->pid);
@@ -372,8 +372,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
 {
     static struct injection j; /* large; once in a process */
     struct wire_attached there;
-    j = (struct injection){
-        .pid = pid, .library = library, .session = session, .library_fd = -1};
+    j = (struct injection){.pid = pid, .library = library, .session = session, .library_fd = -1};
     *out = (struct injection_result){0};
     if (remote_modules_open(&j.modules, pid))
         return err_set(err, -ESRCH, "process %d has ended", (int)pid);

@@ -23,6 +23,7 @@
 #define SCRATCH_DATA (256 << 10)
 #define PATCH_NS     UINT64_C(10000000000) /* for all threads to be elsewhere */
 #define IDLE_NS      UINT64_C(3000000000)  /* for all of them to leave the hooks */
+#define STAND_NS     UINT64_C(3000000000)  /* of that, in this process: another one tries again */
 #define RESTORE_NS   UINT64_C(30000000000) /* for all of them to stand still at once */
 #define COUNT_NS     UINT64_C(500000000)   /* that all tries to count the heap may take */
 #define APART_NS     1000000
@@ -54,12 +55,13 @@ uint64_t system_call_in(struct remote_modules *m, struct remote_module *libc)
 int scratch_map(struct scratch *s, struct remote_thread *t, int memory, struct err *err)
 {
     uint64_t size = SCRATCH_CODE + SCRATCH_DATA;
-    long p = remote_syscall(t, SYS_mmap,
-                            (uint64_t[6]){0, size, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0});
-    long q = p < 0 ? p
-                   : remote_syscall(t, SYS_mprotect,
-                                    (uint64_t[6]){(uint64_t)p, SCRATCH_CODE, PROT_READ | PROT_EXEC});
+    long p = remote_syscall(
+        t, SYS_mmap,
+        (uint64_t[6]){0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0});
+    long q = p < 0
+                 ? p
+                 : remote_syscall(t, SYS_mprotect,
+                                  (uint64_t[6]){(uint64_t)p, SCRATCH_CODE, PROT_READ | PROT_EXEC});
     if (q < 0)
         return err_set(err, (int)q, "the program could not get memory for code: %s",
                        strerror((int)-q));
@@ -278,7 +280,7 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool
         return err_set(err, code, "the library in process %d cannot be read", (int)pid);
     for (;;) {
         uint64_t stopped = monotonic_ns();
-        code = stop_threads_begin(&s.threads, pid, 0, err);
+        code = stop_threads_patiently(&s.threads, pid, 0, PATCH_NS, err);
         bool elsewhere = !code && all_are_elsewhere(&s);
         if (elsewhere && count_before) {
             uint64_t counting = monotonic_ns();
@@ -392,7 +394,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
     *found = s.table.patched || s.table.live;
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
-        code = stop_threads_begin(&s.threads, pid, 0, err);
+        code = stop_threads_patiently(&s.threads, pid, 0, STAND_NS, err);
         bool stopped = !code && all_stand(&s);
         if (stopped && !restored) {
             restored = entries_are(&s, true) && write_entries(&s, false);
@@ -411,10 +413,11 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
         if (done || code || (restored && waited_ns > IDLE_NS))
             break; /* if a thread waits in a hook, its memory stays until the next attach */
         if (!restored && waited_ns > RESTORE_NS)
-            code = err_set(err, -EBUSY,
-                           "the threads of process %d could not be stopped in 30 s, so it keeps the "
-                           "changed code; 'tidemark detach %d' tries again",
-                           (int)pid, (int)pid);
+            code =
+                err_set(err, -EBUSY,
+                        "the threads of process %d could not be stopped in 30 s, so it keeps the "
+                        "changed code; 'tidemark detach %d' tries again",
+                        (int)pid, (int)pid);
         nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
     }
     standing_release(&s);

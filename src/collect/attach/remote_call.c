@@ -16,7 +16,7 @@
 #include "machine/remote.h"
 #include "machine/stopped.h"
 
-#define STOP_NS UINT64_C(2000000000)  /* for a thread to stop */
+#define STOP_NS UINT64_C(30000000000) /* for a thread to stop, on a busy machine */
 #define STEP_NS UINT64_C(60000000000) /* for a system call that does not wait */
 #define YIELDS  64
 #define NAP_NS  50000

@@ -215,7 +215,7 @@ static void read_exports(const struct remote_modules *m, struct remote_module *f
     f->read = true;
     if (!find_tables(m, f, &t))
         return;
-    size_t count = t.gnu_hash                                   ? hashed_count(m, t.gnu_hash)
+    size_t count = t.gnu_hash                                    ? hashed_count(m, t.gnu_hash)
                    : t.hash && get(m, t.hash, head, sizeof head) ? head[1]
                                                                  : 0;
     if (!count || count > TABLE_MOST / sizeof(Elf64_Sym))

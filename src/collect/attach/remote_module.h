@@ -29,7 +29,7 @@ struct remote_module {
     uint16_t *versions; /* of the symbols; NULL: none */
     /* A copy of the part that holds its unwind tables (remote_stack.c). */
     bool tables_read;
-    char *tables; /* NULL: it has none */
+    char *tables;                                        /* NULL: it has none */
     uint64_t tables_size, tables_address, tables_header; /* the last: from its beginning */
 };
 

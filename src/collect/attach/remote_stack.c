@@ -92,13 +92,12 @@ uint32_t remote_stack(struct remote_modules *m, const struct user_regs_struct *r
     if (end <= start || end - start > STACK_MOST)
         return 0;
     uint8_t *stack = xmalloc(end - start);
-    struct remote_space space = {
-        .copied = {.space = {.find = find_tables, .code = read_code},
-                   .rules = xcalloc(1, sizeof *space.copied.rules),
-                   .bytes = stack,
-                   .start = start,
-                   .size = end - start},
-        .modules = m};
+    struct remote_space space = {.copied = {.space = {.find = find_tables, .code = read_code},
+                                            .rules = xcalloc(1, sizeof *space.copied.rules),
+                                            .bytes = stack,
+                                            .start = start,
+                                            .size = end - start},
+                                 .modules = m};
     uint32_t count = get(m, start, stack, end - start)
                          ? copied_walk(&space.copied, &registers, frames, REMOTE_FRAMES, &how)
                          : 0;

@@ -14,9 +14,9 @@
 
 /* What malloc.c exports. */
 static const char *const malloc_names[] = {
-    "malloc",       "free",        "calloc",  "realloc",        "memalign",
+    "malloc",       "free",        "calloc",   "realloc",        "memalign",
     "valloc",       "pvalloc",     "mallinfo", "posix_memalign", "aligned_alloc",
-    "malloc_stats", "malloc_trim", "mallopt", "malloc_info",    "malloc_usable_size"};
+    "malloc_stats", "malloc_trim", "mallopt",  "malloc_info",    "malloc_usable_size"};
 
 /* Functions of libc that hold locks which pthread_create or malloc wait for. */
 static const char *const other_names[] = {
@@ -177,7 +177,7 @@ bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, b
     uint64_t pointer = stopped_thread_pointer(t->tid, &t->registers);
     const struct remote_region *r = remote_region_at(s->modules, stack);
     if (!r || !(is_first ? r->is_stack : pointer > stack && pointer < r->end))
-        return false; /* it is not on its own stack */
+        return false;                           /* it is not on its own stack */
     uint64_t end = is_first ? r->end : pointer; /* no frame is above */
     return !is_in(&s->unsafe, remote_pc(&t->registers)) && end - stack <= STACK_MOST &&
            (is_proven(s, t, end) || is_clean(s, t, end));

@@ -200,8 +200,10 @@ void target_let_go(struct target *t)
     t->fd = -1;
     program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
     program_stacks_release(&t->program_stacks);
-    if (t->header)
+    if (t->header) {
+        atomic_store(&t->header->dormant, 0); /* its children that are still dormant say hello */
         munmap(t->header, t->size);
+    }
     t->header = NULL;
     for (size_t i = 0; i < t->segments.count; i++)
         munmap(t->segments.items[i].memory, t->segments.items[i].size);
@@ -320,7 +322,7 @@ static void close_boundaries(struct target *t)
 uint64_t target_drain(struct target *t, uint64_t now_ns)
 {
     /* Events that see the new tick are after this moment. */
-    if (!t->ended && now_ns >= t->timeline.next_end_ns)
+    if (!t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns)
         target_boundary(t, now_ns);
     else
         add_boundaries(t, tick_now(t), now_ns);
@@ -490,7 +492,13 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
-    if (t->was_paused)
+    if (t->was_dormant || t->stops)
+        *vec_push(&p->notes) = xasprintf(
+            "the recorder was dormant for a while: blocks allocated then are not counted, nor are "
+            "%llu frees of such blocks%s",
+            (unsigned long long)t->unannounced_frees,
+            t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
+    else if (t->was_paused)
         *vec_push(&p->notes) =
             xasprintf("recording was paused for a while: allocations made then are not counted, "
                       "nor are %llu frees of such blocks",

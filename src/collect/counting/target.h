@@ -169,14 +169,16 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
+    bool dormant, was_dormant;  /* its hooks only forward, or did so at its start; */
+    unsigned stops;             /* how often they began to: frees were missed then */
     bool was_paused;            /* so that some blocks were never announced, */
     uint64_t unannounced_frees; /* and this many frees are theirs */
     bool attached; /* it ran already: blocks from before are freed, and counted in its profile */
-    uint64_t unrecorded;        /* of header->unrecorded, what has been counted as lost */
-    uint32_t unfollowed;        /* header->unfollowed, in the end */
-    uint32_t entries_taken;     /* header->entries_taken, in the end */
-    uint32_t end;               /* header->end, in the end */
-    bool was_joined;            /* the program has made use of the memory that it was given */
+    uint64_t unrecorded;    /* of header->unrecorded, what has been counted as lost */
+    uint32_t unfollowed;    /* header->unfollowed, in the end */
+    uint32_t entries_taken; /* header->entries_taken, in the end */
+    uint32_t end;           /* header->end, in the end */
+    bool was_joined;        /* the program has made use of the memory that it was given */
     struct program_stacks program_stacks;
     struct profile profile;
     struct packed packed;

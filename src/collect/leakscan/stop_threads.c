@@ -87,11 +87,12 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
     for (pid_t tid; seized >= 0 && (tid = proc_next_number(all));) {
         if (tid == waiting || thread_of(h, tid))
             continue;
-        if (stop_threads_seize(tid)) {
+        int code = stop_threads_seize(tid) ? 0 : errno;
+        if (!code) {
             *vec_push(&h->threads) = (struct stopped_thread){.tid = tid};
             seized++;
-        } else if (errno != ESRCH && !is_dead(h->pid, tid)) {
-            seized = refuse(h->pid, errno, err);
+        } else if (code != ESRCH && !is_dead(h->pid, tid)) {
+            seized = refuse(h->pid, code, err);
         }
     }
     closedir(all);
@@ -110,23 +111,28 @@ static bool look_at(struct stopped_thread *t)
     return true;
 }
 
-static bool await_stops(struct stopped_threads *h, struct err *err)
+static bool await_stops(struct stopped_threads *h, uint64_t patience_ns, struct err *err)
 {
     uint64_t start = monotonic_ns();
     for (unsigned round = 0;; round++) {
         size_t running = 0;
+        pid_t last = 0;
         for (size_t i = 0; i < h->threads.count; i++) {
             struct stopped_thread *t = &h->threads.items[i];
             /* One that sleeps in the kernel and cannot be woken (vfork) stands still too. */
             if (!t->stopped && !look_at(t) &&
                 (round % YIELDS != YIELDS - 1 ||
                  !(is_dead(h->pid, t->tid) || state_of(h->pid, t->tid) == 'D')))
-                running++;
+                running++, last = t->tid;
         }
         if (!running)
             return true;
-        if (monotonic_ns() - start > PATIENCE_NS) {
-            err_set(err, -EBUSY, "the program could not be stopped: a thread of it did not stop");
+        if (monotonic_ns() - start > patience_ns) {
+            char state = state_of(h->pid, last);
+            err_set(
+                err, -EBUSY,
+                "the program could not be stopped: its thread %d did not stop in %u s (state %c)",
+                (int)last, (unsigned)(patience_ns / 1000000000), state ? state : '?');
             return false;
         }
         if (round < YIELDS)
@@ -176,10 +182,16 @@ static void read_system_call(struct stopped_threads *h, struct stopped_thread *t
 
 int stop_threads_begin(struct stopped_threads *h, pid_t pid, pid_t waiting, struct err *err)
 {
+    return stop_threads_patiently(h, pid, waiting, PATIENCE_NS, err);
+}
+
+int stop_threads_patiently(struct stopped_threads *h, pid_t pid, pid_t waiting,
+                           uint64_t patience_ns, struct err *err)
+{
     int seized;
     *h = (struct stopped_threads){.pid = pid};
     while ((seized = seize_new(h, waiting, err)) > 0)
-        if (!await_stops(h, err))
+        if (!await_stops(h, patience_ns, err))
             return -EBUSY;
     if (seized < 0)
         return seized;

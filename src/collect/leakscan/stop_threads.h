@@ -33,6 +33,9 @@ struct stopped_threads {
 /* All but one, which waits for us and has told where its stack is; 0: really all. In the thread
  * that will let go. 0, or a negative errno and a sentence. */
 int stop_threads_begin(struct stopped_threads *h, pid_t pid, pid_t waiting, struct err *err);
+/* The same; on a busy machine a thread may take so long to stop. */
+int stop_threads_patiently(struct stopped_threads *h, pid_t pid, pid_t waiting,
+                           uint64_t patience_ns, struct err *err);
 void stop_threads_end(struct stopped_threads *h);
 /* How many threads it has; 0: it is gone. */
 unsigned stop_threads_count(pid_t pid);

@@ -187,7 +187,7 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
         struct profile *p = &s->targets.items[i]->profile;
         if (s->targets.items[i]->pid != s->program)
             continue; /* a child, already */
-        p->attached.before = s->options->only_new ? BEFORE_NOT_ASKED
+        p->attached.before = s->options->only_new                            ? BEFORE_NOT_ASKED
                              : answer->result.before.state == HEAP_COUNTED   ? BEFORE_KNOWN
                              : answer->result.before.state == HEAP_OTHER     ? BEFORE_OTHER
                              : answer->result.before.state == HEAP_TOO_LARGE ? BEFORE_TOO_LARGE
@@ -206,8 +206,7 @@ static void last_look(struct session *s)
         struct target *t = s->live.items[i];
         if (!t->header)
             continue;
-        struct scanning look = {
-            .target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
+        struct scanning look = {.target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
         uint64_t begun = end_budget_start();
         scan_look(&look);
         scan_finish(&look);
@@ -281,7 +280,7 @@ static void await_restored(struct session *s)
         if (!attach_process_answer(&a->restoring.items[i], false, &answer))
             continue;
         pid_t pid = a->restoring.items[i].target;
-        if (answer.code == -EBUSY && a->tries++ < RESTORE_TRIES &&
+        if (answer.code && descendants_runs(pid) && a->tries++ < RESTORE_TRIES &&
             attach_process_restore(&a->restoring.items[i], pid, &answer.err) == 0)
             continue; /* the machine is busy */
         if (answer.code && descendants_runs(pid)) {

@@ -25,6 +25,32 @@ static void pause_all(struct session *s, bool paused)
     }
 }
 
+/*
+ * run --dormant. Both moments are marks: what was recorded is exact from "started" to "stopped".
+ * A stop comes before its mark and a start after it, so that nothing is recorded outside of them.
+ */
+static void dormant_all(struct session *s, bool dormant)
+{
+    if (dormant == s->dormant)
+        return;
+    s->dormant = dormant;
+    s->was_dormant = true;
+    pause_all(s, dormant);
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        uint64_t now_ns = elapsed_ns(s) - t->start_ns;
+        t->stops += dormant;
+        t->dormant = dormant;
+        if (!t->header)
+            continue;
+        if (dormant)
+            atomic_store(&t->header->dormant, WIRE_DORMANT);
+        marks_add(t, dormant ? "stopped" : "started", now_ns);
+        if (!dormant)
+            atomic_store(&t->header->dormant, 0);
+    }
+}
+
 static void tell_status(struct session *s, struct client *v)
 {
     uint64_t live = 0, peak = 0, events = 0;
@@ -38,8 +64,11 @@ static void tell_status(struct session *s, struct client *v)
     say(&b,
         "recording for %T%r\nprocesses %d, %d of them running\nlive %B, peak %B, %N "
         "event(s)\nsnapshots %d\nfile %r\n",
-        elapsed_ns(s), s->paused ? ", paused" : "", s->targets.count, s->live.count, live, peak,
-        events, s->snapshot_count, s->file);
+        elapsed_ns(s),
+        s->dormant  ? ", dormant"
+        : s->paused ? ", paused"
+                    : "",
+        s->targets.count, s->live.count, live, peak, events, s->snapshot_count, s->file);
     if (s->triggers.all.count)
         say(&b, "memory checked %N time(s)\n", s->triggers.looks);
     client_tell(v, 0, b.data);
@@ -66,6 +95,7 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
  * the same as its parent: the scan comes first there. */
 #define PROGRAM_SHARE 3
 #define FORKED_SHARE  16
+#define ENDINGS_MOST  16 /* looked at and not summed up: each keeps what was seen of it */
 
 /* What is done at the end of a process besides the scan, and what the scan may take. */
 struct end_plan {
@@ -103,6 +133,42 @@ static struct end_plan plan_end(const struct session *s, struct target *t)
     return plan;
 }
 
+/* A process that ends, between the look at it and the sums, which take as long again. Forked
+ * workers often end all at once: each waits only for the looks at those before it. */
+struct ending {
+    struct scanning look;
+    struct footprint_look pages;
+    uint64_t reserved_ns; /* of the budget, for the sums */
+};
+
+static void finish_ending(struct session *s, struct ending *e)
+{
+    struct target *t = e->look.target;
+    uint64_t begun = end_budget_start();
+    s->forked_spent_ns -= e->reserved_ns;
+    if (e->look.footprint)
+        footprint_finish(&e->pages, t);
+    if (!s->options->no_scan)
+        scan_finish(&e->look);
+    end_budget_stop(s, t, begun, 0);
+    free(e);
+}
+
+void request_finish_endings(struct session *s)
+{
+    for (size_t i = 0; i < s->endings.count; i++)
+        finish_ending(s, s->endings.items[i]);
+    s->endings.count = 0;
+}
+
+static bool is_ending(const struct session *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->endings.count; i++)
+        if (s->endings.items[i]->look.target->pid == pid)
+            return true;
+    return false;
+}
+
 /* It waits: what can only be seen while it lives is looked at now. */
 static void see_to_exit(struct session *s, struct client *v)
 {
@@ -113,29 +179,34 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     if (v->request.python_ended)
         t->python.ended = true;
-    struct footprint_look pages = {0};
-    uint64_t begun = end_budget_start();
+    if (t->dormant) { /* what it has is not known, and must not cost it anything */
+        target_explain(t, "not classified: the recorder was dormant when the program ended");
+        client_reply(v, 0, -1, 0, 0);
+        return;
+    }
+    uint64_t begun = end_budget_start(), spent = s->forked_spent_ns;
     struct end_plan plan = plan_end(s, t);
-    struct scanning look = {.target = t,
-                            .kind = v->request.exit == WIRE_EXIT_ENDS ? SCAN_END : SCAN_EXIT,
-                            .waiting = &v->request,
-                            .footprint = plan.footprint ? &pages : NULL,
-                            .limit_ns = plan.scan_ns};
+    struct ending *e = xcalloc(1, sizeof *e);
+    e->look = (struct scanning){.target = t,
+                                .kind = v->request.exit == WIRE_EXIT_ENDS ? SCAN_END : SCAN_EXIT,
+                                .waiting = &v->request,
+                                .footprint = plan.footprint ? &e->pages : NULL,
+                                .limit_ns = plan.scan_ns};
     queue_names(s); /* they are found while we look */
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
         if (s->live.count == 1) /* else the others go on */
             session_tell_work(s, "scanning for leaks", 0, 0);
-        scan_look(&look);
+        scan_look(&e->look);
     } else {
-        if (look.kind == SCAN_EXIT) {
+        if (e->look.kind == SCAN_EXIT) {
             target_boundary(t, now_ns);
             vec_last(&t->boundaries)->marked = true; /* as scan_look does it */
         }
         target_drain(t, now_ns);
     }
     if (plan.footprint && s->options->no_scan)
-        footprint_look(&pages, t, FOOTPRINT_EXIT, now_ns, stop_threads_count(t->pid) == 1);
+        footprint_look(&e->pages, t, FOOTPRINT_EXIT, now_ns, stop_threads_count(t->pid) == 1);
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
@@ -145,11 +216,13 @@ static void see_to_exit(struct session *s, struct client *v)
             not_recorded_at_exit(&s->not_recorded, t);
     }
     client_reply(v, 0, -1, 0, 0);
-    if (plan.footprint)
-        footprint_finish(&pages, t);
-    if (!s->options->no_scan)
-        scan_finish(&look);
-    end_budget_stop(s, t, begun, look.cost_ns);
+    e->look.waiting = NULL;
+    end_budget_stop(s, t, begun, e->look.cost_ns);
+    e->reserved_ns = s->forked_spent_ns - spent;
+    s->forked_spent_ns += e->reserved_ns;
+    *vec_push(&s->endings) = e;
+    if (!t->forked || s->endings.count >= ENDINGS_MOST)
+        request_finish_endings(s);
 }
 
 /* It waits: in a moment its objects will be gone. */
@@ -235,6 +308,8 @@ static void scan_from_outside(struct session *s, struct client *v)
 void request_answer(struct session *s, struct client *v)
 {
     int code = 0;
+    if (v->request.kind != WIRE_EXITING || is_ending(s, v->pid))
+        request_finish_endings(s);
     v->text[WIRE_LABEL_SIZE - 1] =
         v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
     switch ((enum wire_request_kind)v->request.kind) {
@@ -253,7 +328,15 @@ void request_answer(struct session *s, struct client *v)
         return;
     case WIRE_PAUSE:
     case WIRE_RESUME:
+        if (s->dormant) {
+            client_tell(v, -EBUSY, "the recorder is dormant: 'start' begins to record\n");
+            return;
+        }
         pause_all(s, v->request.kind == WIRE_PAUSE);
+        break;
+    case WIRE_START:
+    case WIRE_STOP:
+        dormant_all(s, v->request.kind == WIRE_STOP);
         break;
     case WIRE_STATUS:
         tell_status(s, v);

@@ -216,8 +216,11 @@ static void say_hello(struct session *s, struct client *v)
     t->mark_on = &s->mark_on;
     t->header->mark_on = (uint32_t)s->mark_on.count;
     t->header->plant_leak = o->plant_leak_bytes;
-    t->was_paused = s->paused;
+    t->dormant = s->dormant;
+    t->was_dormant = s->dormant || (s->was_dormant && t->forked); /* it may have blocks from then */
+    t->was_paused = s->paused || t->was_dormant;
     atomic_store(&t->header->paused, s->paused);
+    atomic_store(&t->header->dormant, s->dormant ? WIRE_DORMANT : 0);
     if (o->no_python)
         t->header->python_size = 0;
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
@@ -269,6 +272,8 @@ static void answer_clients(struct session *s)
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
         if (v.request.kind == WIRE_HELLO)
+            request_finish_endings(s); /* a child inherits what its parent has */
+        if (v.request.kind == WIRE_HELLO)
             say_hello(s, &v);
         else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
@@ -285,6 +290,7 @@ static void answer_clients(struct session *s)
             samples_waited_for_us(s->samples, v.pid, held ? 0 : (pid_t)v.request.thread, v.came_ns,
                                   v.left_ns);
     }
+    request_finish_endings(s);
 }
 
 static void reap(struct session *s)
@@ -489,13 +495,15 @@ static void record(struct session *s)
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
+            most = t->pass_words > most ? t->pass_words : most;
+            if (t->dormant)
+                continue; /* nor do we look at it */
             if (stamp_if_due(t, now) && is_sampled(s)) {
                 samples_count(t);
                 target_look(t);
             }
             if (!s->options->all)
                 look_if_due(s, t, now);
-            most = t->pass_words > most ? t->pass_words : most;
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
@@ -597,7 +605,8 @@ started:
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     for (size_t i = 0; i < o->trigger_count; i++)
         *vec_push(&s.triggers.all) = o->triggers[i];
-    s.paused = o->paused;
+    s.paused = o->paused || o->dormant;
+    s.dormant = s.was_dormant = o->dormant;
     if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
         samples_begin(s.samples, session_add_target(&s, s.program, false));
     record(&s);

@@ -32,8 +32,9 @@ struct session_options {
     char *const *argv;   /* the program and its arguments, NULL at the end */
     const char *library; /* libtidemark.so; NULL: nothing is preloaded, there are only samples */
     pid_t attach_to;     /* a process that runs already, in place of argv[0]; 0: none */
-    bool only_new;        /* what it allocated before is not counted */
-    uint64_t duration_ns; /* to be attached for so long; 0: until it ends, or we are asked to leave */
+    bool only_new;       /* what it allocated before is not counted */
+    uint64_t
+        duration_ns; /* to be attached for so long; 0: until it ends, or we are asked to leave */
     struct perf_options sampling; /* all 0: none */
     uint64_t cpu_timer_ns;        /* --cpu=timer: CPU time between two samples; 0: no timers */
     uint32_t cpu_signal;          /* that they send; 0: any that is free */
@@ -53,6 +54,7 @@ struct session_options {
     const struct trigger *triggers; /* of further ones (triggers.h) */
     size_t trigger_count;
     unsigned keep_snapshots;   /* of those that nobody asked for, so many of the newest; 0: all */
+    bool dormant;              /* until someone starts it: the hooks only forward */
     bool paused;               /* until someone resumes */
     uint64_t plant_leak_bytes; /* that each mark of a program shall leak */
     bool no_scan;              /* scan for leaks only when asked to */

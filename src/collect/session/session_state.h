@@ -32,7 +32,7 @@ struct attached {
     enum { NOT_ATTACHED, ATTACHING, RECORDING, RESTORING, FINISHED, FAILED } state;
     int pidfd; /* of the program */
     bool leaving, has_asker;
-    unsigned tries; /* to give it its code back that were in vain */
+    unsigned tries;      /* to give it its code back that were in vain */
     struct client asker; /* who wants us to leave, and waits */
     int code;            /* of what failed; 0: nothing */
     struct err err;
@@ -72,11 +72,14 @@ struct session {
     struct triggers triggers;              /* of more snapshots */
     char *snapshot_note;                   /* of the last that nobody asked for, or NULL */
     uint64_t next_snapshot_ns;
-    uint64_t forked_spent_ns; /* at the ends of forked processes (end_budget.h) */
-    uint64_t next_forked_ns;  /* when one of them is next looked at while it runs */
-    bool paused;              /* processes that begin are */
-    struct samples *samples;  /* NULL: none are taken */
-    struct sampling before;   /* what the kernel had counted before the program was executed */
+    uint64_t forked_spent_ns;     /* at the ends of forked processes (end_budget.h) */
+    VEC(struct ending *) endings; /* processes that were looked at, and not summed up yet */
+    uint64_t next_forked_ns;      /* when one of them is next looked at while it runs */
+    bool paused;                  /* processes that begin are */
+    bool dormant;                 /* likewise, and */
+    bool was_dormant;             /* it was so once */
+    struct samples *samples;      /* NULL: none are taken */
+    struct sampling before;       /* what the kernel had counted before the program was executed */
     VEC(struct pollfd) waits;
     char *file;
 };
@@ -104,6 +107,8 @@ int session_open_samples(void *context, pid_t pid, struct err *err);
 
 /* requests.c */
 void request_answer(struct session *s, struct client *v);
+/* Sums up what was seen of processes that end; before their events are read again. */
+void request_finish_endings(struct session *s);
 
 /* saving.c */
 /* Hands nodes that are new to naming. */

@@ -36,9 +36,9 @@ static inline long remote_system_call(const struct user_regs_struct *r)
 static inline void remote_unwind_registers(const struct user_regs_struct *r,
                                            struct arch_registers *out)
 {
-    const uint64_t values[ARCH_REGISTERS] = {
-        r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
-        r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+    const uint64_t values[ARCH_REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+                                             r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+                                             r->r12, r->r13, r->r14, r->r15, r->rip};
     memcpy(out->value, values, sizeof values);
     out->known = (UINT64_C(1) << ARCH_REGISTERS) - 1;
 }
@@ -52,11 +52,28 @@ static inline void remote_unwind_registers(const struct user_regs_struct *r,
  */
 static inline bool remote_waits(const struct user_regs_struct *r)
 {
-    static const long calls[] = {
-        SYS_read,    SYS_poll,     SYS_select,     SYS_pselect6,  SYS_ppoll,           SYS_nanosleep,
-        SYS_accept,  SYS_accept4,  SYS_recvfrom,   SYS_recvmsg,   SYS_clock_nanosleep, SYS_wait4,
-        SYS_waitid,  SYS_pause,    SYS_epoll_wait, SYS_readv,     SYS_rt_sigtimedwait, SYS_sendto,
-        SYS_sendmsg, SYS_epoll_pwait, SYS_rt_sigsuspend, SYS_io_getevents};
+    static const long calls[] = {SYS_read,
+                                 SYS_poll,
+                                 SYS_select,
+                                 SYS_pselect6,
+                                 SYS_ppoll,
+                                 SYS_nanosleep,
+                                 SYS_accept,
+                                 SYS_accept4,
+                                 SYS_recvfrom,
+                                 SYS_recvmsg,
+                                 SYS_clock_nanosleep,
+                                 SYS_wait4,
+                                 SYS_waitid,
+                                 SYS_pause,
+                                 SYS_epoll_wait,
+                                 SYS_readv,
+                                 SYS_rt_sigtimedwait,
+                                 SYS_sendto,
+                                 SYS_sendmsg,
+                                 SYS_epoll_pwait,
+                                 SYS_rt_sigsuspend,
+                                 SYS_io_getevents};
     long call = remote_system_call(r);
     if (call == SYS_futex)
         return (uint32_t)r->rdx != 2;
