@@ -321,3 +321,50 @@ def test_without_libcurl(t):
     subprocess.run(["cc", "-shared", "-o", t.file("libcurl.so.4"), source], check=True)
     said = push(t, profile, "http://127.0.0.1:1", status=1, env={"LD_LIBRARY_PATH": t.dir})
     t.true("which package to install", len(said) == 1 and "apt-get install libcurl4" in said[0], said)
+
+
+def grown(received):
+    """MiB that grow() holds in what is live."""
+    found = received.profile().stacks()[0]
+    return sum(v[1] for s, v in found.items() if "grow" in s) >> 20
+
+
+def test_run_pushes(t):
+    """Each step of the program waits for a profile of the one before: 0, 1 and 3 MiB. Nothing is written but the recording."""
+    program, steps, out = t.build("grows_on_command.c", "-O1"), t.file("step"), t.file("app.tide")
+    with Server() as server:
+        def next_step():
+            step = {0: 1, 1: 2, 3: 3}[grown(server.received[-1])]
+            open("%s.%d" % (steps, step), "w").close()
+
+        server.at_request = next_step
+        url = server.url.replace("//", "//me:%s@" % TOKEN)
+        t.run("run", "--quiet", "-o", out, "--push", url, "--every", "0.1s", "--push-label", "host=h1", program, steps, "1", "2",
+              env={"no_proxy": "*", "TIDEMARK_PUSH_TOKEN": ""})
+        t.equal("run", (t.status, t.stdout, t.stderr), (0, "", ""))
+        sizes = [grown(r) for r in server.received]
+        t.equal("grown", sorted(set(sizes)), sorted({0, 1, 3}))
+        t.equal("in order", sizes, sorted(sizes))
+        t.equal("series", {str(r.series()) for r in server.received}, {str(("grows_on_command", {"host": "h1"}))})
+        last = server.received[-1]
+        live = t.report(out)["sum"]
+        t.equal("the last is the recording", (last.profile().types, last.sums()), (["inuse_objects", "inuse_space"], (live["count"], live["bytes"])))
+        t.equal("files", [f for f in os.listdir(t.dir) if f.endswith(".tide")], ["app.tide"])
+        with open(out, "rb") as file:
+            t.true("no secret in it", TOKEN.encode() not in file.read())
+
+
+def test_run_without_a_server(t):
+    """The program runs as it would; the recording says that something is missing, and stderr why."""
+    steps, out = t.file("step"), t.file("app.tide")
+    url = "http://127.0.0.1:%d" % free_port()
+    for step in (1, 2):
+        open("%s.%d" % (steps, step), "w").close()
+    t.run("run", "--quiet", "-o", out, "--push", url, t.build("grows_on_command.c", "-O1"), steps, "1", env={"no_proxy": "*"})
+    t.equal("status", (t.status, len(t.stderr.splitlines())), (0, 1))
+    t.true("said", t.stderr.startswith("tidemark run: not pushed: %s: " % url), t.stderr)
+    for options in (("--every", "1s"), ("--push-label", "a=b"), ("--push", "ftp://x"), ("--push", url, "--push-label", "x"),
+                    ("--push", url, "--every", "1ms"), ("--push", url, "--snapshot-every", "10s"), ("--push", url, "--keep", "3"),
+                    ("--push", url, "-o", "|cat")):
+        t.run("run", *options, "true")
+        t.equal("wrong usage: %s" % (options,), (t.status, len(t.stderr.splitlines())), (2, 1))
