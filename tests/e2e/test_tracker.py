@@ -189,7 +189,8 @@ import signal
 os.setpgid(0, 0)
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 try:
-    with tidemark.Tracker("x.tide"):
+    with tidemark.Tracker("x.tide") as t:
+        print(os.getsid(t._process.pid) == t._process.pid)
         make(2)
         try:
             os.killpg(0, signal.SIGINT)
@@ -200,7 +201,7 @@ try:
         raise KeyboardInterrupt
 except KeyboardInterrupt:
     print("interrupted")
-"""), ("interrupted\n", "", 0))
+"""), ("True\ninterrupted\n", "", 0))
     t.equal("all of it", made(t, t.file("x.tide")), blocks(5))
 
 
