@@ -124,6 +124,8 @@ void note_pool(struct thread *t, unsigned number, const char *name)
 
 void note_unrecorded(struct thread *t)
 {
+    if (recorder.sample_bytes && !t->sample_old)
+        return;
     put_note(t, WIRE_NOTE_UNRECORDED, 0, NULL, 0, NULL);
 }
 

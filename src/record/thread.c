@@ -404,6 +404,7 @@ void thread_recover(struct thread *t)
     walk_forget(&t->walk);
     spin_recover(&threads_lock);
     modules_recover();
+    sample_recover();
     python_recover(t);
 }
 

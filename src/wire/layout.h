@@ -23,7 +23,7 @@
 #include "machine/page.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 8
+#define WIRE_VERSION 9
 
 #define WIRE_PAGE ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 
@@ -189,6 +189,8 @@ struct wire_header {
     uint32_t cpu_signal;     /* --cpu=timer: the signal to use; 0: any that is free */
     uint64_t cpu_period_ns;  /* CPU time between two samples of a thread; 0: no timers are wanted */
     uint64_t samples_offset; /* of WIRE_SAMPLES samples */
+    uint64_t sample_bytes;   /* run --sample: one allocation per so many bytes; 0: all */
+    uint64_t sample_seed;    /* for which ones */
 
     /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
      */
@@ -291,7 +293,8 @@ enum wire_kind {
 
 enum wire_free {
     WIRE_FREE_SURE, /* the block was allocated where we could see it */
-    WIRE_FREE_MAYBE /* or perhaps not, and that is nothing to tell of */
+    WIRE_FREE_MAYBE, /* or perhaps not, and that is nothing to tell of */
+    WIRE_FREE_LATER  /* sure; and of the thread's own, but not its last (run --sample) */
 };
 
 enum wire_unmap {
