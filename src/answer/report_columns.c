@@ -107,8 +107,8 @@ static struct cell get_estimate(struct spot s)
 {
     const struct answer *a = answer_of(s);
     const struct answer_row *row = s.row;
-    struct estimate e = estimate_of(a->profile, s.column->number & OF_TOTAL ? row->total.amount
-                                                                            : row->self.amount);
+    struct estimate e =
+        estimate_of(a->profile, s.column->number & OF_TOTAL ? row->total.amount : row->self.amount);
     if (!estimate_known(a->profile, a->query->metric, a->query->size, &a->window))
         return CELL_NOT_KNOWN;
     switch (s.column->number & ~OF_TOTAL) {
@@ -171,13 +171,14 @@ static void use(struct report_table *t, const struct column_def *columns, size_t
     const struct answer *a = t->answer;
     memcpy(t->columns, columns, count * sizeof *columns);
     hide_unknown(a, t->columns, count);
-    t->rows = (struct rows){.columns = t->columns,
-                            .column_count = count,
-                            .answer = t,
-                            ITEMS(a->rows.rows),
-                            .metric = a->query->metric,
-                            .is = (a->profile->merge ? MERGED : 0) |
-                                  (metric_is_estimated(a->profile, a->query->metric) ? SAMPLED : 0)};
+    t->rows =
+        (struct rows){.columns = t->columns,
+                      .column_count = count,
+                      .answer = t,
+                      ITEMS(a->rows.rows),
+                      .metric = a->query->metric,
+                      .is = (a->profile->merge ? MERGED : 0) |
+                            (metric_is_estimated(a->profile, a->query->metric) ? SAMPLED : 0)};
     t->label = t->values = t->rows;
     t->label.columns += label;
     t->label.column_count = label_count;

@@ -530,8 +530,7 @@ static void line_complete(const struct answer *a, const struct sampled_totals *s
     if (profile_lacks(a->profile, UNKNOWN_LOSSES))
         return; /* what its tool lost is not known */
     summary_label(out, s, "complete");
-    strbuf_puts(out, metric_is_sampled(a->query->metric)
-                         ? "nothing lost, no stack cut off\n"
+    strbuf_puts(out, metric_is_sampled(a->query->metric) ? "nothing lost, no stack cut off\n"
                      : a->profile->sample_bytes
                          ? "nothing lost of what was sampled, no stack cut off, no unknown frees\n"
                          : "nothing lost, no stack cut off, no unknown frees\n");

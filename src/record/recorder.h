@@ -373,8 +373,8 @@ static inline bool large_may_be(const void *p)
 #define SAMPLE_FILTER_SIZE ((size_t)1 << 20)
 #define SAMPLE_FILTER_OF(address)                                                                  \
     (&recorder.sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
-bool sample_reset(const struct wire_header *h); /* for a new process; false: there is no memory */
-void sample_recover(void);                      /* this thread was torn out of a hook */
+bool sample_reset(const struct wire_header *h);  /* for a new process; false: there is no memory */
+void sample_recover(void);                       /* this thread was torn out of a hook */
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
 bool sample_add(const void *p);                  /* it is recorded; false: there is no room */
 bool sample_remove(const void *p);               /* it goes; was it recorded? */
@@ -391,8 +391,7 @@ static inline bool sample_skips(struct thread *t, size_t size)
 /* Is it a block that was recorded? Then it no longer is. */
 static inline bool sample_takes(const void *p)
 {
-    return UNLIKELY(
-               atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed)) &&
+    return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed)) &&
            sample_remove(p);
 }
 

@@ -19,14 +19,14 @@
 
 #include "record/recorder.h"
 
-#define STEPS      4         /* tables, each of 8 times as many places as the one before */
-#define FIRST_BITS 13        /* places of the first: 64 KiB */
+#define STEPS      4  /* tables, each of 8 times as many places as the one before */
+#define FIRST_BITS 13 /* places of the first: 64 KiB */
 #define LAST_BITS  (FIRST_BITS + 3 * (STEPS - 1))
 #define STUCK      UINT8_MAX /* of the filter: it was once so high, and is no longer counted down */
 
 static struct spin lock;
 static uintptr_t *table;
-static unsigned bits;  /* of the number of its places; 0: there is none */
+static unsigned bits; /* of the number of its places; 0: there is none */
 static size_t taken;
 
 static size_t home_of(uintptr_t address)
@@ -145,8 +145,9 @@ static uint64_t draw(struct thread *t)
     x ^= x << 25;
     x ^= x >> 27;
     t->sample_state = x;
-    uint64_t nats = (uint64_t)((unsigned __int128)minus_log2((x * UINT64_C(0x2545f4914f6cdd1d)) | 1) *
-                               ln2 >> 64);
+    uint64_t nats =
+        (uint64_t)((unsigned __int128)minus_log2((x * UINT64_C(0x2545f4914f6cdd1d)) | 1) * ln2 >>
+                   64);
     return (uint64_t)((unsigned __int128)nats * recorder.sample_bytes >> 32) + 1;
 }
 

@@ -274,7 +274,7 @@ struct mapping {
 };
 
 #define SAMPLE_BYTES_LEAST 64
-#define SAMPLE_BYTES_MOST ((uint64_t)1 << 40) /* of profile.sample_bytes */
+#define SAMPLE_BYTES_MOST  ((uint64_t)1 << 40) /* of profile.sample_bytes */
 
 #define NUMA_NODES 1024 /* Linux has no more */
 

@@ -292,7 +292,7 @@ enum wire_kind {
 };
 
 enum wire_free {
-    WIRE_FREE_SURE, /* the block was allocated where we could see it */
+    WIRE_FREE_SURE,  /* the block was allocated where we could see it */
     WIRE_FREE_MAYBE, /* or perhaps not, and that is nothing to tell of */
     WIRE_FREE_LATER  /* sure; and of the thread's own, but not its last (run --sample) */
 };

@@ -444,8 +444,10 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         }
         case WIRE_FREE:
         case WIRE_REALLOC:
-            *e = (struct event){
-                .address = address, .kind = (uint8_t)kind, .maybe = WIRE_DETAIL(w[0]) == WIRE_FREE_MAYBE, .later = WIRE_DETAIL(w[0]) == WIRE_FREE_LATER};
+            *e = (struct event){.address = address,
+                                .kind = (uint8_t)kind,
+                                .maybe = WIRE_DETAIL(w[0]) == WIRE_FREE_MAYBE,
+                                .later = WIRE_DETAIL(w[0]) == WIRE_FREE_LATER};
             r->in_realloc = kind == WIRE_REALLOC;
             batch_pair(b, ++b->count);
             continue;

@@ -149,9 +149,8 @@ static inline void count_size(struct ledger *l, uint32_t account, struct account
 }
 
 /* `w`: what the block counts for. */
-static inline __attribute__((always_inline)) void hand_out(struct ledger *l, uint32_t account,
-                                                           uint64_t size, struct amount w,
-                                                           bool by_realloc)
+static inline __attribute__((always_inline)) void
+hand_out(struct ledger *l, uint32_t account, uint64_t size, struct amount w, bool by_realloc)
 {
     struct account *a = &l->accounts.items[account];
     uint64_t *delta = delta_of(l, a);

@@ -202,7 +202,7 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
 {
     if (!t->header || t->profile.sample_bytes ||
         (footprint_has_exit(t) &&
-                       !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
+         !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
         return;                       /* it may take a while to end */
     bool first = !t->footprint.marks; /* of the marks */
     if (t->marks.pending.count != t->footprint.marks &&
