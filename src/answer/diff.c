@@ -222,7 +222,7 @@ static void side_json(struct json *j, const char *key, const struct diff_side *s
     json_object(j, key);
     json_string(j, "file", s->file);
     json_program(j, s->recording, s->profile);
-    bool timed = !profile_lacks(s->answer.profile, UNKNOWN_TIME);
+    bool timed = !profile_lacks(s->profile, UNKNOWN_TIME);
     json_u64_if(j, "since_ns", timed, s->answer.window.since.time_ns);
     json_u64_if(j, "at_ns", timed, s->answer.window.at.time_ns);
     json_string(j, "missing", s->missing.text[0] ? s->missing.text : NULL);

@@ -238,6 +238,10 @@ static void put_profile(struct pprof *p)
         put_value_type(p, PROFILE_SAMPLE_TYPE, names[t->columns[i].metric].count, "count");
         put_value_type(p, PROFILE_SAMPLE_TYPE, names[t->columns[i].metric].amount, unit);
     }
+    /* Readers take the first mapping for the program itself. */
+    for (size_t i = 0; profile->executable && i < profile->modules.count; i++)
+        if (strcmp(profile->modules.items[i].path, profile->executable) == 0)
+            mapping_of(p, &profile->modules.items[i]);
     for (size_t i = 0; i < t->rows.count; i++)
         put_sample(p, &t->rows.items[i]);
     const char *last = names[t->columns[t->column_count - 1].metric].amount;

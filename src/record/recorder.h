@@ -458,7 +458,7 @@ static inline void spin_reset(struct spin *s)
 static inline bool recorder_dormant(void)
 {
     struct wire_header *h = recorder.header;
-    return h && atomic_load_explicit(&h->dormant, memory_order_relaxed);
+    return h && atomic_load_explicit(&h->dormant, memory_order_relaxed) == WIRE_DORMANT;
 }
 
 /*

@@ -25,7 +25,8 @@
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
 #define WIRE_VERSION 9
 
-#define WIRE_PAGE ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
+#define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
+#define WIRE_DORMANT 0x646f726du       /* no value that a program writes there by accident */
 
 /*
  * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next:
@@ -197,7 +198,7 @@ struct wire_header {
     _Alignas(64) _Atomic uint32_t tick; /* counts clock ticks; never 0 */
     _Atomic uint32_t detached;          /* the collector went away: stop recording */
     _Atomic uint32_t paused;            /* by either side: allocations are not recorded */
-    _Atomic uint32_t dormant;           /* by the collector: nothing is, hooks only forward */
+    _Atomic uint32_t dormant;           /* by the collector: WIRE_DORMANT: hooks only forward */
 
     /* Written by the program. */
     _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */

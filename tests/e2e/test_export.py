@@ -1,6 +1,7 @@
 """tidemark export: stacks in other tools' formats, each read by the tool itself; its numbers are the report's."""
 import gzip
 import json
+import os
 import re
 import subprocess
 
@@ -132,6 +133,8 @@ def test_pprof_top(t):
         same(t, index + " flat", {n: v for n, v in flat.items() if v}, {n: v[which] for n, v in own.items() if v[which]})
         same(t, index + " cum", {n: v for n, v in cum.items() if v}, {n: v[which] for n, v in total.items() if v[which]})
     raw = run(t, "go", "tool", "pprof", "-raw", path)
+    t.equal("the program is the first mapping", re.search(r"^File: (.*)", run(t, "go", "tool", "pprof", "-top", path), re.M).group(1),
+            os.path.basename(t.report(profile)["command"][0]))
     samples = [[int(n) for n in line.split(":")[0].split()] for line in re.search(r"inuse_space/bytes\[dflt\]\n(.*)Locations", raw, re.DOTALL).group(1).splitlines() if re.match(r" +\d+ ", line)]
     totals = t.report(profile)["totals"]
     t.equal("raw sums", [sum(s[i] for s in samples) for i in range(4)],

@@ -23,6 +23,7 @@
 #define SCRATCH_DATA (256 << 10)
 #define PATCH_NS     UINT64_C(10000000000) /* for all threads to be elsewhere */
 #define IDLE_NS      UINT64_C(3000000000)  /* for all of them to leave the hooks */
+#define STAND_NS     UINT64_C(3000000000)  /* of that, in this process: another one tries again */
 #define RESTORE_NS   UINT64_C(30000000000) /* for all of them to stand still at once */
 #define COUNT_NS     UINT64_C(500000000)   /* that all tries to count the heap may take */
 #define APART_NS     1000000
@@ -393,7 +394,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
     *found = s.table.patched || s.table.live;
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
-        code = stop_threads_patiently(&s.threads, pid, 0, RESTORE_NS, err);
+        code = stop_threads_patiently(&s.threads, pid, 0, STAND_NS, err);
         bool stopped = !code && all_stand(&s);
         if (stopped && !restored) {
             restored = entries_are(&s, true) && write_entries(&s, false);

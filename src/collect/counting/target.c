@@ -201,8 +201,7 @@ void target_let_go(struct target *t)
     program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
     program_stacks_release(&t->program_stacks);
     if (t->header) {
-        atomic_store(&t->header->dormant,
-                     false); /* its children that are still dormant say hello */
+        atomic_store(&t->header->dormant, 0); /* its children that are still dormant say hello */
         munmap(t->header, t->size);
     }
     t->header = NULL;

@@ -19,7 +19,7 @@
 #include "collect/session/executable.h"
 #include "machine/remote.h"
 
-#define RESTORE_TRIES 10
+#define RESTORE_TRIES 20
 
 /* --- may it be done? -------------------------------------------------------------------------- */
 

@@ -44,10 +44,10 @@ static void dormant_all(struct session *s, bool dormant)
         if (!t->header)
             continue;
         if (dormant)
-            atomic_store(&t->header->dormant, true);
+            atomic_store(&t->header->dormant, WIRE_DORMANT);
         marks_add(t, dormant ? "stopped" : "started", now_ns);
         if (!dormant)
-            atomic_store(&t->header->dormant, false);
+            atomic_store(&t->header->dormant, 0);
     }
 }
 

@@ -222,7 +222,7 @@ static void say_hello(struct session *s, struct client *v)
     t->was_dormant = s->dormant || (s->was_dormant && t->forked); /* it may have blocks from then */
     t->was_paused = s->paused || t->was_dormant;
     atomic_store(&t->header->paused, s->paused);
-    atomic_store(&t->header->dormant, s->dormant);
+    atomic_store(&t->header->dormant, s->dormant ? WIRE_DORMANT : 0);
     if (o->no_python)
         t->header->python_size = 0;
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
