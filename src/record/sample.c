@@ -19,51 +19,59 @@
 
 #include "record/recorder.h"
 
-#define STEPS      4  /* tables, each of 8 times as many places as the one before */
-#define FIRST_BITS 13 /* places of the first: 64 KiB */
-#define LAST_BITS  (FIRST_BITS + 3 * (STEPS - 1))
+#define STEPS      4         /* tables, each of 8 times as many places as the one before */
+#define FIRST_BITS 13        /* places of the first: 64 KiB */
 #define STUCK      UINT8_MAX /* of the filter: it was once so high, and is no longer counted down */
 
 static struct spin lock;
-static uintptr_t *table;
-static unsigned bits; /* of the number of its places; 0: there is none */
+static uintptr_t *tables[STEPS];
+static _Atomic unsigned step; /* the number of the table in use, from 1; 0: there is none */
 static size_t taken;
 
-static size_t home_of(uintptr_t address)
+static unsigned bits_of(unsigned number)
 {
-    return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+    return FIRST_BITS + 3 * (number - 1);
+}
+
+static size_t places_of(unsigned number)
+{
+    return number ? (size_t)1 << bits_of(number) : 0;
+}
+
+static size_t home_of(unsigned number, uintptr_t address)
+{
+    return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits_of(number));
 }
 
 /* Where the address is, or a place for it. */
-static size_t place_of(uintptr_t address)
+static size_t place_of(unsigned number, uintptr_t address)
 {
-    size_t at = home_of(address), mask = ((size_t)1 << bits) - 1;
+    const uintptr_t *table = tables[number - 1];
+    size_t at = home_of(number, address), mask = places_of(number) - 1;
     while (table[at] && table[at] != address)
         at = (at + 1) & mask;
     return at;
 }
 
-/* The old table keeps its addresses until the new one is whole: a fork may come at any time. */
+/* A fork may come at any time: a table is used when it is whole, by one store. */
 static bool grow(void)
 {
-    unsigned wanted = bits ? bits + 3 : FIRST_BITS, was = bits;
-    uintptr_t *old = table,
-              *larger = wanted <= LAST_BITS ? sys_map(sizeof *larger << wanted) : NULL;
+    unsigned was = atomic_load(&step);
+    size_t size = places_of(was + 1) * sizeof **tables;
+    uintptr_t *larger = was < STEPS ? sys_map(size) : NULL;
     if (!larger)
         return false;
-    recorder_own(larger, sizeof *larger << wanted);
-    for (size_t i = 0; was && i < (size_t)1 << was; i++) {
-        if (!old[i])
-            continue;
-        size_t at = (old[i] >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - wanted);
-        while (larger[at])
-            at = (at + 1) & (((size_t)1 << wanted) - 1);
-        larger[at] = old[i];
+    recorder_own(larger, size);
+    tables[was] = larger;
+    for (size_t i = 0; i < places_of(was); i++) {
+        uintptr_t address = tables[was - 1][i];
+        if (address)
+            larger[place_of(was + 1, address)] = address;
     }
-    table = larger;
-    bits = wanted;
-    if (was) /* its addresses stay ours; what is there goes */
-        sys_call(SYS_madvise, old, (long)(sizeof *old << was), (long)MADV_DONTNEED);
+    atomic_store(&step, was + 1);
+    if (was) /* the addresses stay ours; what is there goes */
+        sys_call(SYS_madvise, tables[was - 1], (long)(places_of(was) * sizeof **tables),
+                 (long)MADV_DONTNEED);
     return true;
 }
 
@@ -78,13 +86,13 @@ static void filter_add(uintptr_t address, int change)
 bool sample_add(const void *p)
 {
     uintptr_t address = (uintptr_t)p;
-    bool room = true;
     spin_lock(&lock);
-    if (taken >= (bits ? (size_t)3 << bits >> 2 : 0))
-        room = grow() || taken + 1 < (bits ? (size_t)15 << bits >> 4 : 0);
-    size_t at = room ? place_of(address) : 0;
-    if (room && !table[at]) { /* else its last free was not seen */
-        table[at] = address;
+    size_t places = places_of(atomic_load(&step));
+    bool room = taken < places / 4 * 3 || grow() || taken < places / 16 * 15;
+    unsigned number = atomic_load(&step);
+    uintptr_t *place = room ? &tables[number - 1][place_of(number, address)] : NULL;
+    if (room && !*place) { /* else its last free was not seen */
+        *place = address;
         taken++;
         filter_add(address, 1);
     }
@@ -93,11 +101,12 @@ bool sample_add(const void *p)
 }
 
 /* Those that follow without a gap move up, unless they would come before their home. */
-static void close_gap(size_t gap)
+static void close_gap(unsigned number, size_t gap)
 {
-    size_t mask = ((size_t)1 << bits) - 1;
+    uintptr_t *table = tables[number - 1];
+    size_t mask = places_of(number) - 1;
     for (size_t at = (gap + 1) & mask; table[at]; at = (at + 1) & mask)
-        if (((at - home_of(table[at])) & mask) >= ((at - gap) & mask)) {
+        if (((at - home_of(number, table[at])) & mask) >= ((at - gap) & mask)) {
             table[gap] = table[at];
             gap = at;
         }
@@ -108,10 +117,11 @@ bool sample_remove(const void *p)
 {
     uintptr_t address = (uintptr_t)p;
     spin_lock(&lock);
-    size_t at = bits ? place_of(address) : 0;
-    bool found = bits && table[at];
+    unsigned number = atomic_load(&step);
+    size_t at = number ? place_of(number, address) : 0;
+    bool found = number && tables[number - 1][at];
     if (found) {
-        close_gap(at);
+        close_gap(number, at);
         taken--;
         filter_add(address, -1);
     }
