@@ -13,6 +13,8 @@
  *     tide_thread_name("reader");
  *     tide_alloc("events", p, size);      a block of an allocator of the program's own,
  *     tide_free("events", p);             and its end: report --metric pool
+ *     tide_start("part.tide");            records a program that was started without tidemark
+ *     tide_stop();
  *
  * In C++ there is tide::scope, which marks its begin and its end, and tide::paused.
  */
@@ -171,6 +173,185 @@ static __inline__ void tide_free(const char *pool, void *block)
         (void (*)(const char *, void *))tide_find_("tide_free", &known);
     if (call)
         call(pool, block);
+}
+
+/* --- programs that were started without tidemark ---------------------------------------------- */
+
+/* Functions of libc, by names of our own and without their headers, as dlsym above. */
+static int tide_fork_(void) __attribute__((weakref("fork")));
+static int tide_setsid_(void) __attribute__((weakref("setsid")));
+static int tide_execvp_(const char *, char *const *) __attribute__((weakref("execvp")));
+static void tide_exit_(int) __attribute__((weakref("_exit"))) __attribute__((noreturn));
+static int tide_pipe2_(int *, int) __attribute__((weakref("pipe2")));
+static int tide_dup2_(int, int) __attribute__((weakref("dup2")));
+static int tide_fcntl_(int, int, ...) __attribute__((weakref("fcntl")));
+static int tide_close_(int) __attribute__((weakref("close")));
+static long tide_read_(int, void *, __SIZE_TYPE__) __attribute__((weakref("read")));
+static long tide_write_(int, const void *, __SIZE_TYPE__) __attribute__((weakref("write")));
+static int tide_waitpid_(int, int *, int) __attribute__((weakref("waitpid")));
+static int tide_kill_(int, int) __attribute__((weakref("kill")));
+static int tide_getpid_(void) __attribute__((weakref("getpid")));
+static int tide_prctl_(int, ...) __attribute__((weakref("prctl")));
+static long tide_syscall_(long, ...) __attribute__((weakref("syscall")));
+static char *tide_getenv_(const char *) __attribute__((weakref("getenv")));
+static int *tide_errno_(void) __attribute__((weakref("__errno_location")));
+
+/* One in the program, whatever files include this. */
+struct tide_tool_ {
+    int state; /* 0: nothing is on; 1: it begins or ends; 2: it is on */
+    int owner; /* the process; another one is a child that was forked since */
+    int pid;   /* of `tidemark attach`; 0: only marks are made */
+    int lines; /* of what it tells */
+};
+extern struct tide_tool_ tide_tool_;
+struct tide_tool_ tide_tool_ __attribute__((weak)) = {0, 0, 0, 0};
+
+/* Yama (ptrace_scope 1) lets a child trace its parent only if the parent names it; 0: nobody. */
+static __inline__ void tide_allow_(int pid)
+{
+    tide_prctl_(0x59616d61 /* PR_SET_PTRACER */, (unsigned long)pid, 0UL, 0UL, 0UL);
+}
+
+/* In the child. Descriptors of the program stay its own: it may wait for the end of a pipe. */
+static __inline__ void tide_become_tool_(const char *path, int tell, int target)
+{
+    static char failed[] = "failed 000\n";
+    char number[16], *digit = number + sizeof number;
+    const char *tool = tide_getenv_("TIDEMARK");
+    const char *argv[9];
+    int error, fd, i = 0;
+    *--digit = '\0';
+    do
+        *--digit = (char)('0' + target % 10);
+    while ((target /= 10) != 0);
+    argv[i++] = tool && *tool ? tool : "tidemark";
+    argv[i++] = "attach";
+    argv[i++] = "--quiet";
+    argv[i++] = "--tell";
+    argv[i++] = "3";
+    if (path) {
+        argv[i++] = "-o";
+        argv[i++] = path;
+    }
+    argv[i++] = digit;
+    argv[i] = (const char *)0;
+    tide_setsid_(); /* Ctrl-C is not for it */
+    if (tell == 3)
+        tide_fcntl_(3, 2 /* F_SETFD */, 0);
+    else
+        tide_dup2_(tell, 3);
+    if (tide_syscall_(436L /* close_range */, 4UL, ~0U + 0UL, 0UL) != 0)
+        for (fd = 4; fd < 65536; fd++)
+            tide_close_(fd);
+    tide_execvp_(argv[0], (char *const *)(__SIZE_TYPE__)argv);
+    for (error = *tide_errno_(), i = 9; i > 6; i--, error /= 10)
+        failed[i] = (char)('0' + error % 10);
+    if (tide_write_(3, failed, sizeof failed - 1) < 0)
+        tide_exit_(126);
+    tide_exit_(127);
+}
+
+/* The next line that the tool tells: 0, or the negative errno of a failure. */
+static __inline__ int tide_told_(int lines)
+{
+    char first = 0, byte = 0;
+    int error = 0;
+    for (;;) {
+        long n = tide_read_(lines, &byte, 1);
+        if (n < 0 && *tide_errno_() == 4 /* EINTR */)
+            continue;
+        if (n <= 0)
+            return -5; /* EIO: it has ended without a word */
+        if (byte == '\n')
+            return first == 'f' ? -(error ? error : 5) : 0;
+        if (!first)
+            first = byte;
+        if (byte >= '0' && byte <= '9' && error < 10000)
+            error = error * 10 + (byte - '0');
+    }
+}
+
+static __inline__ void tide_tool_gone_(void)
+{
+    while (tide_waitpid_(tide_tool_.pid, (int *)0, 0) < 0 && *tide_errno_() == 4 /* EINTR */)
+        ;
+    tide_close_(tide_tool_.lines);
+    tide_allow_(0);
+}
+
+/*
+ * Records this process from now on, if it was started without tidemark: `tidemark attach`, which it
+ * starts as a child, does the work. The tool is what the variable TIDEMARK names, or is on PATH.
+ * `path` is as for `tidemark attach -o`; NULL: tidemark.NAME.PID.tide. Under `tidemark run` it only
+ * makes the mark "tracker". 0 once recording is on; else a negative errno: -EBUSY: it is on
+ * already; -ENOENT: there is no tool; what attach itself cannot do, it says on stderr. Until
+ * tide_stop, one of the program's children is not its own: waiting for any child may find it.
+ */
+static __inline__ int tide_start(const char *path)
+{
+    static tide_function_ known;
+    int free_state = 0, pipe_ends[2], code;
+    if (!tide_fork_ || !tide_execvp_ || !tide_pipe2_ || !tide_prctl_ || !tide_syscall_)
+        return -38;                                               /* ENOSYS: a static program */
+    if (tide_tool_.owner && tide_tool_.owner != tide_getpid_()) { /* in a forked child */
+        if (tide_tool_.state == 2 && tide_tool_.pid)
+            tide_close_(tide_tool_.lines);
+        tide_tool_.owner = tide_tool_.state = 0;
+    }
+    if (!__atomic_compare_exchange_n(&tide_tool_.state, &free_state, 1, 0, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return -16; /* EBUSY */
+    tide_tool_.owner = tide_getpid_();
+    tide_tool_.pid = 0;
+    if (tide_find_("tide_mark", &known)) {
+        tide_mark("tracker");
+        __atomic_store_n(&tide_tool_.state, 2, __ATOMIC_RELEASE);
+        return 0;
+    }
+    code = tide_pipe2_(pipe_ends, 02000000 /* O_CLOEXEC */) ? -*tide_errno_() : 0;
+    if (!code) {
+        tide_allow_(tide_tool_.owner); /* any child, so that the tool cannot be too early */
+        tide_tool_.lines = pipe_ends[0];
+        tide_tool_.pid = tide_fork_();
+        if (tide_tool_.pid == 0)
+            tide_become_tool_(path, pipe_ends[1], tide_tool_.owner);
+        code = tide_tool_.pid < 0 ? -*tide_errno_() : 0;
+        tide_close_(pipe_ends[1]);
+        if (code) {
+            tide_close_(pipe_ends[0]);
+            tide_allow_(0);
+        } else {
+            tide_allow_(tide_tool_.pid);
+            if ((code = tide_told_(tide_tool_.lines)) != 0)
+                tide_tool_gone_();
+        }
+    }
+    __atomic_store_n(&tide_tool_.state, code ? 0 : 2, __ATOMIC_RELEASE);
+    return code;
+}
+
+/*
+ * Ends that. The program has its own code back and the file is written when it returns. 0, or a
+ * negative errno: -ESRCH: nothing is on, in this process; else the file could not be written, and
+ * attach says on stderr why.
+ */
+static __inline__ int tide_stop(void)
+{
+    int on = 2, code = 0;
+    if (!tide_getpid_ || tide_tool_.owner != tide_getpid_() ||
+        !__atomic_compare_exchange_n(&tide_tool_.state, &on, 1, 0, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return -3; /* ESRCH */
+    if (tide_tool_.pid) {
+        if (tide_waitpid_(tide_tool_.pid, (int *)0, 1 /* WNOHANG */) == 0)
+            tide_kill_(tide_tool_.pid, 15 /* SIGTERM */);
+        code = tide_told_(tide_tool_.lines);
+        tide_tool_gone_();
+    } else {
+        tide_mark("tracker.end");
+    }
+    __atomic_store_n(&tide_tool_.state, 0, __ATOMIC_RELEASE);
+    return code;
 }
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@ base="build-essential pkg-config meson ninja-build python3 libdw-dev libelf-dev 
 test="libcmocka-dev libclang-rt-dev gfortran valgrind libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0
       libcap2-bin musl-tools python3-greenlet chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils
       libjemalloc-dev libgoogle-perftools-dev python3-dbg python3-numpy golang-go heaptrack zstd nodejs zsh fish tmux
-      clang-format shellcheck openmpi-bin libopenmpi-dev"
+      clang-format shellcheck openmpi-bin libopenmpi-dev libcurl4 openssl"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time valgrind"
 lint="clang-format clang-tidy shellcheck libcmocka-dev"
 new_pythons="curl xz-utils patchelf"

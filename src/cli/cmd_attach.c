@@ -2,7 +2,9 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@ enum {
     OPT_INTERVAL,
     OPT_PYTHON,
     OPT_SCAN,
+    OPT_TELL,
     OPT_QUIET,
     OPT_HELP
 };
@@ -34,6 +37,7 @@ static const struct option long_options[] = {
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"python", required_argument, NULL, OPT_PYTHON},
     {"scan", required_argument, NULL, OPT_SCAN},
+    {"tell", required_argument, NULL, OPT_TELL},
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"help", no_argument, NULL, OPT_HELP},
     {0},
@@ -58,6 +62,7 @@ static const char help[] =
     "                     stacks with the frames of Python (default), or only native ones\n"
     "      --scan=auto|full|off\n"
     "                     look at the end what points to each block: 'auto' if that is quick\n"
+    "      --tell FD      for programs: tell an open descriptor when recording is on, and its end\n"
     "      --quiet        no messages but errors\n"
     "      --help         this text\n"
     "\n"
@@ -70,7 +75,13 @@ static const char help[] =
 
 struct attach_options {
     struct session_options session;
+    int tell; /* a descriptor; -1: none */
     bool quiet;
+};
+
+struct attach_context {
+    struct run_progress progress; /* first: session_options.progress gets its address */
+    const struct attach_options *options;
 };
 
 static int usage_error(const char *format, const char *what)
@@ -127,6 +138,14 @@ static int parse(int argc, char **argv, struct attach_options *o)
             o->session.no_scan = optarg[0] == 'o';
             o->session.full_scan = optarg[0] == 'f';
             break;
+        case OPT_TELL: {
+            long fd = strtol(optarg, &end, 10);
+            if (!*optarg || *end || fd < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0)
+                return usage_error("--tell takes the number of an open descriptor, not '%s'",
+                                   optarg);
+            o->tell = (int)fd;
+            break;
+        }
         case OPT_QUIET:
             o->quiet = true;
             break;
@@ -169,9 +188,43 @@ static char **command_of(pid_t pid)
     return words.items;
 }
 
+/*
+ * --tell: the program that started us reads these lines: "attached", then "written FILE", or
+ * "failed ERRNO". It ends the recording by SIGTERM, whatever it does with that signal itself.
+ */
+static void tell_begin(int fd)
+{
+    if (fd < 0)
+        return;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    signal(SIGPIPE, SIG_IGN); /* that program may have ended */
+    signal(SIGTERM, SIG_DFL);
+}
+
+static void tell_attached(int fd)
+{
+    if (fd >= 0)
+        dprintf(fd, "attached\n");
+}
+
+static void tell_end(int fd, int code, const char *file)
+{
+    if (fd < 0)
+        return;
+    if (code || !file)
+        dprintf(fd, "failed %d\n", code < 0 ? -code : EIO);
+    else
+        dprintf(fd, "written %s\n", file);
+    close(fd);
+}
+
 static void say_attached(void *context, pid_t pid, unsigned functions)
 {
-    (void)context, (void)functions;
+    const struct attach_options *o = ((struct attach_context *)context)->options;
+    (void)functions;
+    tell_attached(o->tell);
+    if (o->quiet)
+        return;
     fprintf(stderr,
             "tidemark: attached to process %d; Ctrl-C or 'tidemark detach %d' ends the recording\n",
             (int)pid, (int)pid);
@@ -179,32 +232,36 @@ static void say_attached(void *context, pid_t pid, unsigned functions)
 
 int cmd_attach(int argc, char **argv)
 {
-    struct attach_options o = {
-        .session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
+    struct attach_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000},
+                               .tell = -1};
     static struct session_result result; /* never released: the process ends */
     struct err err;
     int parsed = parse(argc, argv, &o);
     if (parsed)
         return parsed == 1 ? 0 : parsed;
+    tell_begin(o.tell);
     char *library = library_find(&err);
-    if (!library || session_check_attach(o.session.attach_to, &err)) {
+    int code = library ? session_check_attach(o.session.attach_to, &err) : -ENOENT;
+    if (code) {
         fprintf(stderr, "tidemark attach: %s\n", err.text);
+        tell_end(o.tell, code, NULL);
         free(library);
         return 1;
     }
-    struct run_progress progress = {.has_terminal = isatty(STDOUT_FILENO)};
+    struct attach_context context = {.progress = {.has_terminal = isatty(STDOUT_FILENO)},
+                                     .options = &o};
     o.session.library = library;
     o.session.argv = command_of(o.session.attach_to);
-    o.session.context = &progress;
-    if (!o.quiet)
-        o.session.attached = say_attached;
+    o.session.context = &context;
+    o.session.attached = say_attached;
     if (!o.quiet && isatty(STDERR_FILENO))
         o.session.progress = run_show_progress;
-    int code = session_run(&o.session, &result, &err);
-    if (progress.shown)
+    code = session_run(&o.session, &result, &err);
+    if (context.progress.shown)
         fputs("\r\033[K", stderr);
     if (code)
         fprintf(stderr, "tidemark attach: %s\n", err.text);
+    tell_end(o.tell, code, result.file);
     if (result.recording && !o.quiet)
         run_show_summary(&result, false);
     free(library);

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "cli/cpu_source.h"
 #include "cli/library.h"
+#include "cli/push.h"
 #include "cli/rank.h"
 #include "cli/run_merge.h"
 #include "cli/run_summary.h"
@@ -48,6 +49,9 @@ enum {
     OPT_PYTHON,
     OPT_MERGE,
     OPT_SAMPLE,
+    OPT_PUSH,
+    OPT_EVERY,
+    OPT_PUSH_LABEL,
     OPT_QUIET,
     OPT_HELP
 };
@@ -60,6 +64,9 @@ static const struct option long_options[] = {
     {"sample", optional_argument, NULL, OPT_SAMPLE},
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"scan", required_argument, NULL, OPT_SCAN},
+    {"push", required_argument, NULL, OPT_PUSH},
+    {"every", required_argument, NULL, OPT_EVERY},
+    {"push-label", required_argument, NULL, OPT_PUSH_LABEL},
     {"cpu", optional_argument, NULL, OPT_CPU},
     {"cpu-signal", required_argument, NULL, OPT_CPU_SIGNAL},
     {"faults", optional_argument, NULL, OPT_FAULTS},
@@ -146,6 +153,10 @@ static const char help[] =
     "10 %\n"
     "                     or more), or when memory is nearly used up (repeatable)\n"
     "      --keep N       keep only the N newest of these snapshots\n"
+    "      --push URL     send what is live to Pyroscope, again and again and at the end, see\n"
+    "                     tidemark-push(1)\n"
+    "      --every DURATION, --push-label KEY=VALUE\n"
+    "                     of --push: how often (default: 60s); a label (repeatable)\n"
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer is full: let it wait (default), or drop events\n"
     "                     and count them\n"
@@ -174,6 +185,8 @@ static const char help[] =
     "  tidemark run -o '|zstd > app.tide.zst' ./app\n"
     "  mpirun -n 64 tidemark run --merge job.tide ./solver\n";
 
+#define PUSH_EVERY_NS UINT64_C(60000000000)
+
 struct run_options {
     struct session_options session;
     struct cpu_request cpu;
@@ -181,7 +194,9 @@ struct run_options {
     VEC(const char *) mark_on;
     VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
-    const char *merge; /* NULL, or the file that the ranks of a job are merged into */
+    const char *merge;      /* NULL, or the file that the ranks of a job are merged into */
+    struct push push;       /* its target has no URL: nothing is pushed */
+    uint64_t push_every_ns; /* 0: PUSH_EVERY_NS */
     bool output_given;
     bool quiet;
     bool only_samples;
@@ -253,6 +268,13 @@ static int add_pattern(struct run_options *o, enum default_kind kind, const char
     return 0;
 }
 
+/* TIDEMARK_COUNT=in-place (docs/internals/counting_in_place.md). */
+static bool counts_in_place(void)
+{
+    const char *how = getenv("TIDEMARK_COUNT");
+    return how && strcmp(how, "in-place") == 0;
+}
+
 /* Read now: what is wrong in it is told before the program starts. */
 static int add_suppressions(struct run_options *o, const char *path)
 {
@@ -299,6 +321,7 @@ static int prepare_sample(struct run_options *o)
 /* 0: go on; 1: done (--help); 2: usage error, told. */
 static int parse(int argc, char **argv, struct run_options *o)
 {
+    struct err err = {{0}};
     optind = 0;
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "+:o:h", long_options, NULL)) != -1;) {
@@ -439,6 +462,23 @@ static int parse(int argc, char **argv, struct run_options *o)
                 return usage_error("--merge takes a file name, not ''%s", "");
             o->merge = optarg;
             break;
+        case OPT_PUSH:
+            if (push_target_parse(&o->push.target, optarg, &err))
+                return usage_error("--push: %s", err.text);
+            break;
+        case OPT_PUSH_LABEL:
+            if (push_label_check(optarg, &err))
+                return usage_error("--push-label: %s", err.text);
+            *vec_push(&o->push.labels) = optarg;
+            break;
+        case OPT_EVERY: {
+            double ns;
+            if (!duration_parse(optarg, &ns) || ns < 1e8)
+                return usage_error("--every takes a duration such as 60s, 0.1s or more, not '%s'",
+                                   optarg);
+            o->push_every_ns = (uint64_t)ns;
+            break;
+        }
         case OPT_QUIET:
             o->quiet = true;
             break;
@@ -452,9 +492,14 @@ static int parse(int argc, char **argv, struct run_options *o)
             return usage_error("unknown option '%s'", argv[optind - 1]);
         }
     }
-    if (o->merge && o->output_given && *o->session.output == '|')
-        return usage_error("--merge needs a recording in a file; leave out -o '%s'",
+    if (o->output_given && *o->session.output == '|' && (o->merge || o->push.target.url))
+        return usage_error(o->merge ? "--merge needs a recording in a file; leave out -o '%s'"
+                                    : "--push needs a recording in a file; leave out -o '%s'",
                            o->session.output);
+    if (!o->push.target.url && (o->push_every_ns || o->push.labels.count))
+        return usage_error("--every and --push-label are for --push%s", "");
+    if (o->push.target.url && (o->triggers.count || o->session.snapshot_every_ns))
+        return usage_error("--push goes with neither --snapshot-every nor --snapshot-at%s", "");
     if (o->session.keep_snapshots && !o->triggers.count && !o->session.snapshot_every_ns)
         return usage_error("--keep is for --snapshot-every and --snapshot-at%s", "");
     if (optind >= argc && !o->session.all)
@@ -481,6 +526,11 @@ static int parse(int argc, char **argv, struct run_options *o)
     o->session.mark_on_count = o->mark_on.count;
     o->session.triggers = o->triggers.items;
     o->session.trigger_count = o->triggers.count;
+    if (o->push.target.url) {
+        o->session.snapshot_every_ns = o->push_every_ns ? o->push_every_ns : PUSH_EVERY_NS;
+        o->session.push_snapshot = push_snapshot;
+        o->session.push_context = &o->push;
+    }
     return 0;
 }
 
@@ -521,9 +571,21 @@ static void finish_merge(const struct run_options *o, struct run_merge *m, const
                 m->file, o->merge);
 }
 
+/* Before it is merged: then its file may go. */
+static void push_last(struct run_options *o, const char *file)
+{
+    struct err err = {{0}};
+    o->push.silent = o->quiet;
+    if (!file || push_live(&o->push, file, &err))
+        fprintf(stderr, "tidemark run: not pushed: %s\n",
+                file ? err.text : "there is no recording");
+}
+
 int cmd_run(int argc, char **argv)
 {
-    struct run_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
+    struct run_options o = {
+        .session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000},
+        .push = {.queue_size = PUSH_QUEUE_SIZE, .retries = 1, .quiet = true, .silent = true}};
     static struct session_result result; /* never released: the process ends */
     struct err err;
     int extra;
@@ -557,6 +619,7 @@ int cmd_run(int argc, char **argv)
     }
     struct run_progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};
     o.session.library = library;
+    o.session.in_place = counts_in_place() && !o.session.sample_bytes; /* by events */
     if (!o.quiet && isatty(STDERR_FILENO)) {
         o.session.progress = run_show_progress;
         o.session.context = &progress;
@@ -566,6 +629,8 @@ int cmd_run(int argc, char **argv)
         fputs("\r\033[K", stderr);
     if (code)
         fprintf(stderr, "tidemark run: %s\n", err.text);
+    if (o.push.target.url && result.recording)
+        push_last(&o, result.file);
     if (o.merge && result.recording)
         finish_merge(&o, &merge, result.file);
     else if (result.recording && !o.quiet)

@@ -26,6 +26,7 @@ int cmd_maps(int argc, char **argv);
 int cmd_marks(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_peaks(int argc, char **argv);
+int cmd_push(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_threads(int argc, char **argv);

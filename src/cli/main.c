@@ -33,6 +33,7 @@ static const struct command {
     {"view", cmd_view, "a page for a browser that answers all of this"},
     {"export", cmd_export, "a recording for pprof, speedscope, heaptrack, SQL and other tools"},
     {"top", cmd_top, "who holds memory now in a running recording, live in the terminal"},
+    {"push", cmd_push, "a recording to Pyroscope, by its HTTP API"},
     {"import", cmd_import, "another tool's file as a recording: heaptrack, massif, pprof ..."},
     {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
     {"merge", cmd_merge, "many recordings into one: the ranks of a job, a week of runs"},

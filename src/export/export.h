@@ -14,6 +14,21 @@
 #include "answer/report.h"
 #include "export/stack_table.h"
 
+/*
+ * What a server takes of a profile, and what became of it. Stacks that are too deep keep their
+ * outermost calls, and the call "[other]" stands for the rest. The smallest stacks that are too many
+ * become one sample "[other]". So all sums stay as they are. Threads and processes are left out: a
+ * server would make a series of each.
+ */
+struct pprof_limits {
+    size_t max_bytes, max_samples, max_depth; /* bytes before compression */
+    /* Filled: */
+    uint64_t from_unix_ns, until_unix_ns; /* 0: the recording does not know */
+    size_t samples;                       /* that there are now */
+    size_t pruned, cut;                   /* stacks that became [other], and that were too deep */
+    struct value other;                   /* what the pruned have, in the last column */
+};
+
 struct export
 {
     struct recording *recording;
@@ -25,6 +40,7 @@ struct export
     struct strbuf *out;             /* all of it, or what `sink` did not take yet */
     const struct report_sink *sink; /* long output goes out piece by piece */
     struct strbuf *notes;           /* lines: what could not be held */
+    struct pprof_limits *limits;    /* of pprof; NULL: none */
 };
 
 /* Which options a format can follow. Unless they are whole, all take process and focus. */

@@ -57,6 +57,8 @@ struct location {
 
 struct pprof {
     const struct stack_table *table;
+    struct pprof_limits *limits; /* NULL: none */
+    uint32_t other;              /* the location [other]; 0: not yet */
     struct strbuf message;
     struct strpool strings;
     struct map functions; /* name and file -> id */
@@ -156,6 +158,34 @@ static void put_location(struct pprof *p, const struct location *l, uint32_t id)
     proto_message(&p->message, PROFILE_LOCATION, &m);
 }
 
+/* The location that stands for calls and stacks that are left out. */
+static uint32_t other_location(struct pprof *p)
+{
+    if (p->other)
+        return p->other;
+    const struct stack_frame f = {.name = "[other]", .file = ""};
+    struct strbuf m = {0}, line = {0};
+    *vec_push(&p->next) = MAP_NONE; /* nothing is compared with it */
+    *vec_push(&p->locations) = (struct location){0};
+    p->other = (uint32_t)p->locations.count;
+    proto_number(&m, 1, p->other);
+    proto_number(&line, 1, function_of(p, &f));
+    proto_message(&m, 4, &line);
+    proto_message(&p->message, PROFILE_LOCATION, &m);
+    return p->other;
+}
+
+/* The call that called the location which begins with this one; 0: none. */
+static uint32_t location_caller(const struct pprof *p, uint32_t call)
+{
+    const struct call_tree *t = &p->table->tree;
+    uint32_t node = t->node.items[call];
+    do
+        call = t->parent.items[call];
+    while (call && node && t->node.items[call] == node);
+    return call;
+}
+
 /* The location that begins with a call, and in *outer the call that called it. */
 static uint32_t location_of(struct pprof *p, uint32_t call, uint32_t *outer)
 {
@@ -204,11 +234,32 @@ static void put_label(struct pprof *p, struct strbuf *m, const char *key, const 
     proto_message(m, 3, &label);
 }
 
+/* The innermost call that is shown; [other] is listed for those inside it. */
+static uint32_t cut_at_depth(struct pprof *p, uint32_t call, struct strbuf *list)
+{
+    size_t depth = 0;
+    for (uint32_t c = call; c; c = location_caller(p, c))
+        depth++;
+    if (depth <= p->limits->max_depth)
+        return call;
+    p->limits->cut++;
+    strbuf_varint(list, other_location(p));
+    for (; depth >= p->limits->max_depth; depth--)
+        call = location_caller(p, call);
+    return call;
+}
+
+/* A row without a call is what was left out. */
 static void put_sample(struct pprof *p, const struct stack_row *row)
 {
     const struct profile *profile = p->table->profile;
     struct strbuf m = {0}, list = {0};
-    for (uint32_t call = row->call, outer; call; call = outer)
+    uint32_t first = row->call;
+    if (p->limits && !first)
+        strbuf_varint(&list, other_location(p));
+    else if (p->limits)
+        first = cut_at_depth(p, first, &list);
+    for (uint32_t call = first, outer; call; call = outer)
         strbuf_varint(&list, location_of(p, call, &outer));
     proto_message(&m, 1, &list);
     for (size_t i = 0; i < p->table->column_count; i++) {
@@ -216,6 +267,10 @@ static void put_sample(struct pprof *p, const struct stack_row *row)
         strbuf_varint(&list, (uint64_t)row->values[i].amount);
     }
     proto_message(&m, 2, &list);
+    if (p->limits) {
+        proto_message(&p->message, PROFILE_SAMPLE, &m);
+        return;
+    }
     if (row->thread < profile->threads.count) {
         put_label(p, &m, "thread", stack_table_thread(p->table, row), 0);
         if (!profile->together)
@@ -226,7 +281,7 @@ static void put_sample(struct pprof *p, const struct stack_row *row)
     proto_message(&p->message, PROFILE_SAMPLE, &m);
 }
 
-static void put_profile(struct pprof *p)
+static void put_profile(struct pprof *p, const struct stack_row *rows, size_t count)
 {
     const struct stack_table *t = p->table;
     const struct profile *profile = t->profile;
@@ -242,10 +297,11 @@ static void put_profile(struct pprof *p)
     for (size_t i = 0; profile->executable && i < profile->modules.count; i++)
         if (strcmp(profile->modules.items[i].path, profile->executable) == 0)
             mapping_of(p, &profile->modules.items[i]);
-    for (size_t i = 0; i < t->rows.count; i++)
-        put_sample(p, &t->rows.items[i]);
+    for (size_t i = 0; i < count; i++)
+        put_sample(p, &rows[i]);
     const char *last = names[t->columns[t->column_count - 1].metric].amount;
-    proto_number(&p->message, PROFILE_TIME, profile->start_unix_ns);
+    proto_number(&p->message, PROFILE_TIME,
+                 p->limits ? p->limits->until_unix_ns : profile->start_unix_ns);
     proto_number(&p->message, PROFILE_DURATION, profile->duration_ns);
     put_value_type(p, PROFILE_PERIOD_TYPE, time ? "cpu" : events ? "events" : "space", unit);
     proto_number(&p->message, PROFILE_PERIOD, time ? profile->sampling.cpu_period_ns : 1);
@@ -269,30 +325,81 @@ static int compress(const struct strbuf *message, struct strbuf *out, struct err
     return 0;
 }
 
+static void pprof_init(struct pprof *p, const struct stack_table *table, struct pprof_limits *l)
+{
+    *p = (struct pprof){.table = table, .limits = l};
+    p->of_call = xcalloc(table->tree.parent.count + 1, sizeof *p->of_call);
+    strpool_add(&p->strings, "");
+}
+
+static void pprof_release(struct pprof *p)
+{
+    strbuf_release(&p->message);
+    strpool_release(&p->strings);
+    map_release(&p->functions);
+    map_release(&p->mappings);
+    map_release(&p->by_hash);
+    vec_release(&p->locations);
+    vec_release(&p->frames);
+    vec_release(&p->next);
+    free(p->of_call);
+}
+
+/* --- within limits ---------------------------------------------------------------------------- */
+
+/* Fewer rows until it fits: the last of those that are kept is what was left out. */
+static void put_within(struct pprof *p, const struct stack_table *table, struct pprof_limits *l)
+{
+    struct ranked_rows all;
+    stack_table_rank(table, &all);
+    size_t keep = all.count <= l->max_samples ? all.count : l->max_samples - 1;
+    for (;;) {
+        struct stack_row *rows = xcalloc(keep + 1, sizeof *rows);
+        if (keep)
+            memcpy(rows, all.items, keep * sizeof *rows);
+        size_t count = keep + (keep < all.count);
+        for (size_t i = keep; i < all.count; i++)
+            stack_table_join(table, &rows[keep], &all.items[i]);
+        l->samples = count;
+        l->pruned = all.count - keep;
+        l->other = rows[keep].values[table->column_count - 1];
+        l->cut = 0;
+        pprof_init(p, table, l);
+        put_profile(p, rows, count);
+        free(rows);
+        if (p->message.size <= l->max_bytes || !keep)
+            break;
+        /* As if all were equally large, and at least a tenth fewer. */
+        size_t fits = (size_t)((double)keep * (double)l->max_bytes / (double)p->message.size);
+        keep = fits < keep - keep / 10 ? fits : keep - keep / 10 - (keep < 10);
+        pprof_release(p);
+    }
+    vec_release(&all);
+}
+
 int export_pprof(struct export *e, struct err *err)
 {
     const struct stack_column heap[] = {{METRIC_TOTAL, e->query->size},
                                         {METRIC_LIVE, e->query->size}};
     const struct stack_column one = {e->query->metric, e->query->size};
     struct stack_table table;
-    struct pprof p = {.table = &table};
+    struct pprof p;
     int code = e->metric_given ? stack_table_init(&table, e->recording, e->query, &one, 1, err)
                                : stack_table_init(&table, e->recording, e->query, heap, 2, err);
     if (code)
         return code;
-    p.of_call = xcalloc(table.tree.parent.count + 1, sizeof *p.of_call);
-    strpool_add(&p.strings, "");
-    put_profile(&p);
+    if (e->limits) {
+        const struct window *w = &table.windows[table.column_count - 1];
+        uint64_t start = table.profile->start_unix_ns;
+        e->limits->from_unix_ns = start ? start + w->since.time_ns : 0;
+        e->limits->until_unix_ns = start ? start + w->at.time_ns : 0;
+        put_within(&p, &table, e->limits);
+    } else {
+        pprof_init(&p, &table, NULL);
+        put_profile(&p, table.rows.items, table.rows.count);
+    }
     code = compress(&p.message, e->out, err);
-    strbuf_release(&p.message);
-    strpool_release(&p.strings);
-    map_release(&p.functions);
-    map_release(&p.mappings);
-    map_release(&p.by_hash);
-    vec_release(&p.locations);
-    vec_release(&p.frames);
-    vec_release(&p.next);
-    free(p.of_call);
+    pprof_release(&p);
     stack_table_release(&table);
     return code;
 }

@@ -119,6 +119,67 @@ struct value *stack_table_below(const struct stack_table *t, size_t column)
     return below;
 }
 
+void stack_table_join(const struct stack_table *t, struct stack_row *into,
+                      const struct stack_row *row)
+{
+    for (size_t i = 0; i < t->column_count; i++)
+        value_join(&into->values[i], row->values[i], is_by_max(t, i));
+}
+
+struct rank {
+    double share; /* the largest that it has of a column */
+    uint32_t row;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share < y->share ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static double size_of(struct value v)
+{
+    return v.amount < 0 ? -(double)v.amount : (double)v.amount;
+}
+
+void stack_table_rank(const struct stack_table *t, struct ranked_rows *out)
+{
+    struct ranked_rows rows = {0};
+    double sums[STACK_COLUMNS] = {0};
+    uint32_t *of_node = xcalloc(t->merged.parent.count, sizeof *of_node); /* its row, plus 1 */
+    *out = (struct ranked_rows){0};
+    for (size_t i = 0; i < t->rows.count; i++) {
+        const struct stack_row *row = &t->rows.items[i];
+        uint32_t *known = &of_node[row->node];
+        if (*known) {
+            stack_table_join(t, &rows.items[*known - 1], row);
+            continue;
+        }
+        *vec_push(&rows) = *row;
+        *known = (uint32_t)rows.count;
+    }
+    struct rank *ranks = xcalloc(rows.count + 1, sizeof *ranks);
+    for (size_t i = 0; i < rows.count; i++)
+        for (size_t c = 0; c < t->column_count; c++)
+            sums[c] += size_of(rows.items[i].values[c]);
+    for (size_t i = 0; i < rows.count; i++) {
+        ranks[i].row = (uint32_t)i;
+        for (size_t c = 0; c < t->column_count; c++) {
+            double share = sums[c] > 0 ? size_of(rows.items[i].values[c]) / sums[c] : 0;
+            if (share > ranks[i].share)
+                ranks[i].share = share;
+        }
+    }
+    qsort(ranks, rows.count, sizeof *ranks, compare_ranks);
+    for (size_t i = 0; i < rows.count; i++)
+        *vec_push(out) = rows.items[ranks[i].row];
+    free(ranks);
+    free(of_node);
+    vec_release(&rows);
+}
+
 const char *stack_table_thread(const struct stack_table *t, const struct stack_row *row)
 {
     const char *name = row->thread < t->profile->threads.count

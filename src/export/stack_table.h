@@ -54,6 +54,17 @@ struct value *stack_table_own(const struct stack_table *t, size_t column);
 /* The same with all that is below each node. */
 struct value *stack_table_below(const struct stack_table *t, size_t column);
 
+/* Rows of which each stack has one, whatever the thread, those with the largest share of some column
+ * first. The caller releases them. */
+struct ranked_rows {
+    struct stack_row *items;
+    size_t count, capacity;
+};
+void stack_table_rank(const struct stack_table *t, struct ranked_rows *out);
+/* Adds the values of a row to another. */
+void stack_table_join(const struct stack_table *t, struct stack_row *into,
+                      const struct stack_row *row);
+
 /* The name of a row's thread; "": not known. */
 const char *stack_table_thread(const struct stack_table *t, const struct stack_row *row);
 

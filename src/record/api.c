@@ -56,9 +56,12 @@ static void read_sizes(uint64_t pages[3])
 }
 
 /* The tick that this moment begins: all threads will find it, this one too. */
-static uint32_t move_tick(void)
+static uint32_t move_tick(struct thread *t)
 {
-    return atomic_fetch_add(&recorder.header->tick, 1) + 1;
+    uint32_t tick = wire_move_tick(recorder.header) + 1;
+    if (recorder.in_place)
+        thread_interval_ends(t, tick);
+    return tick;
 }
 
 static void put_value(struct thread *t, uint32_t tick, const char *key, double value)
@@ -91,7 +94,7 @@ static uint32_t put_mark(struct thread *t, const uint64_t *caller, const char *l
     struct rusage usage;
     uint64_t words[7] = {[6] = function};
     bool planted = UNLIKELY(recorder.header->plant_leak) && plant_leak(t);
-    uint32_t tick = move_tick();
+    uint32_t tick = move_tick(t);
     words[0] = sys_monotonic_ns();
     read_sizes(words + 1);
     if (sys_call(SYS_getrusage, (long)RUSAGE_SELF, &usage) == 0) {
@@ -114,7 +117,7 @@ static uint32_t put_mark(struct thread *t, const uint64_t *caller, const char *l
 
 void note_unload(struct thread *t)
 {
-    put_note(t, WIRE_NOTE_UNLOAD, move_tick(), NULL, 0, NULL);
+    put_note(t, WIRE_NOTE_UNLOAD, move_tick(t), NULL, 0, NULL);
 }
 
 void note_pool(struct thread *t, unsigned number, const char *name)
@@ -126,6 +129,10 @@ void note_unrecorded(struct thread *t)
 {
     if (recorder.sample_bytes && !t->sample_old)
         return;
+    if (recorder.in_place) {
+        count_unrecorded(t);
+        return;
+    }
     put_note(t, WIRE_NOTE_UNRECORDED, 0, NULL, 0, NULL);
 }
 

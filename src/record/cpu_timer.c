@@ -125,10 +125,20 @@ static bool is_only_signal(const ucontext_t *u)
     return sys_call(SYS_rt_sigpending, &waiting, 8L) == 0 && !(waiting & ~blocked);
 }
 
-static void restart_call(ucontext_t *u)
+/*
+ * Did a handler of the program end the call, and our signal only come after it? Then EINTR is for the
+ * program. So it is if the call, and with it that handler, blocks our signal.
+ */
+static bool is_programs(const ucontext_t *u, int number)
+{
+    const uint64_t *mask = interrupted_mask(u, interrupted_number(u));
+    return mask && (*mask >> (number - 1) & 1);
+}
+
+static void restart_call(ucontext_t *u, int number)
 {
     if (UNLIKELY(interrupted_call(u)) && may_be_restarted(interrupted_number(u)) &&
-        is_only_signal(u))
+        !is_programs(u, number) && is_only_signal(u))
         interrupted_again(u, interrupted_number(u));
 }
 
@@ -136,10 +146,9 @@ static void restart_call(ucontext_t *u)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    (void)number;
     if (info->si_code != SI_TIMER)
         return;
-    restart_call(context);
+    restart_call(context, number);
     uint32_t periods = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
     struct thread *t = tls.thread;
     if ((tls.busy && (tls.cpu_owed < STALE_OWED || hook_nested(frame))) || modules_held() ||
@@ -337,14 +346,16 @@ static void move_one(struct thread *t, void *context)
 /* What a thread blocks of the signals that came after ours, it goes on blocking. */
 void cpu_timer_move(void)
 {
-    struct sigaction none = {0};
+    struct sigaction ignored = {.sa_handler = SIG_IGN}, none = {0};
     spin_lock(&moving);
     int before = atomic_load(&signal_used), saved = errno;
     int number = before ? choose_signal(before) : 0;
     atomic_store(&signal_used, number);
     threads_each(move_one, &number);
-    if (before)
+    if (before) { /* what threads have still to receive is dropped first: it would end the program */
+        next.sigaction(before, &ignored, NULL);
         next.sigaction(before, &none, NULL);
+    }
     if (!number) {
         atomic_store(&stopped, true);
         set_state(WIRE_CPU_NO_SIGNAL);

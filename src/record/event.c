@@ -230,8 +230,8 @@ static __attribute__((noinline, cold)) bool sample_begin(struct thread *t, void 
     return false;
 }
 
-static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *p, size_t size,
-                                                        const uint64_t *caller, size_t usable)
+static inline __attribute__((always_inline)) bool
+alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usable, bool told)
 {
     bool realloced = false;
     if (UNLIKELY(recorder.sample_bytes)) {
@@ -245,12 +245,19 @@ static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *
         return false;
     event_tick(t);
     uint32_t stack = stack_number(t, caller);
+    if (usable == ASK) {
+        told = !next.malloc_usable_size;
+        usable = told ? size : next.malloc_usable_size(p);
+    }
+    if (LIKELY(recorder.in_place)) {
+        if (UNLIKELY(size >= LARGE_BLOCK))
+            large_keep(p, size);
+        return count_alloc(t, p, size, usable < size ? size : usable, told, stack);
+    }
     if (UNLIKELY(!event_room(t, 6)))
         return false;
     if (UNLIKELY(recorder.sample_bytes) && !sample_begin(t, p))
         return false;
-    if (usable == ASK)
-        usable = next.malloc_usable_size ? next.malloc_usable_size(p) : size;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
     if (UNLIKELY(realloced)) /* of a block that was not: none has that address */
@@ -272,35 +279,43 @@ static inline __attribute__((always_inline)) bool alloc(struct thread *t, void *
 
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    return alloc(t, p, size, caller, ASK);
+    return alloc(t, p, size, caller, ASK, false);
 }
 
 /* A block whose size the allocator must not be asked for: it is not its own. */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    return alloc(t, p, size, caller, size);
+    return alloc(t, p, size, caller, size, true);
 }
 
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
                        const uint64_t *caller)
 {
-    return alloc(t, p, size, caller, usable);
+    return alloc(t, p, size, caller, usable, false);
 }
 
-void event_realloc(struct thread *t, void *old, enum wire_free how)
+bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable, const uint64_t *caller)
 {
+    return alloc(t, p, size, caller, usable, true);
+}
+
+bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how)
+{
+    if (LIKELY(recorder.in_place))
+        return count_realloc(t, old, usable, how == WIRE_FREE_SURE);
     uint64_t address = (uint64_t)(uintptr_t)old & WIRE_LOW48;
     if (UNLIKELY(recorder.sample_bytes)) {
         t->sample_old = sample_takes(old) ? old : NULL;
         t->sample_realloc = !t->sample_old;
         if (t->sample_realloc)
-            return;
+            return true;
     }
     if (event_room(t, 2)) {
         event_clock(t, address);
         event_word(t, WIRE_WORD(WIRE_REALLOC, how, address));
         event_publish(t);
     }
+    return true;
 }
 
 void event_realloc_failed(struct thread *t)
@@ -309,6 +324,10 @@ void event_realloc_failed(struct thread *t)
         t->sample_realloc = false;
         if (!t->sample_old || !sample_add(t->sample_old))
             return;
+    }
+    if (recorder.in_place) {
+        count_realloc_failed(t);
+        return;
     }
     if (event_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0));
@@ -321,9 +340,15 @@ void event_realloc_failed(struct thread *t)
 void event_fork(struct thread *t)
 {
     tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;
-    if (event_room(t, 2)) {
+    if (recorder.in_place)
+        accounts_rows(t); /* what is live now is what the child inherits */
+    if (event_room(t, 4)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_FORK, 0, tls.fork));
+        if (recorder.in_place) {
+            event_word(t, atomic_load(&recorder.header->totals.inherited_blocks));
+            event_word(t, atomic_load(&recorder.header->totals.inherited_bytes));
+        }
         event_publish(t);
     }
 }
@@ -341,10 +366,11 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
         stack = below(stack, WIRE_NODE_POOL + WIRE_POOL_ARENAS);
     if (arena)
         python_arena_mapped(p);
+    uint64_t epoch = !recorder.in_place ? 0 : arena ? count_arena(t, p, size) : accounts_epoch();
     if (event_room(t, 4)) {
         event_clock(t, 0);
         event_word(t, WIRE_WORD(WIRE_MAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_word(t, stack | (arena ? WIRE_MAP_ARENA : 0));
+        event_word(t, stack | (arena ? WIRE_MAP_ARENA : 0) | epoch << WIRE_MAP_EPOCH);
         event_word(t, size);
         event_publish(t);
     }
@@ -352,21 +378,26 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
 
 bool event_unmap(struct thread *t, void *p, size_t size)
 {
+    uint64_t epoch = recorder.in_place ? count_unmap(t, p, size) : 0;
     python_arena_unmapped(p);
-    if (!event_room(t, 3))
+    if (!event_room(t, 4))
         return false;
     event_clock(t, 0);
     event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_DONE, (uint64_t)(uintptr_t)p & WIRE_LOW48));
     event_word(t, size);
+    if (recorder.in_place)
+        event_word(t, epoch);
     event_publish(t);
     return true;
 }
 
 void event_unmap_failed(struct thread *t)
 {
-    if (event_room(t, 2)) {
+    if (event_room(t, 3)) {
         event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_FAILED, 0));
         event_word(t, 0);
+        if (recorder.in_place)
+            event_word(t, 0);
         event_publish(t);
     }
 }
@@ -380,8 +411,9 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
     uint32_t stack = below(stack_number(t, caller), WIRE_NODE_POOL + pool);
     if (event_room(t, 4)) {
         event_clock(t, address);
+        uint64_t epoch = recorder.in_place ? accounts_epoch() : 0;
         event_word(t, WIRE_WORD(WIRE_MAP, pool, address));
-        event_word(t, stack);
+        event_word(t, stack | epoch << WIRE_MAP_EPOCH);
         event_word(t, size);
         event_publish(t);
     }
@@ -390,10 +422,12 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
 void event_pool_free(struct thread *t, unsigned pool, const void *p)
 {
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
-    if (event_room(t, 3)) {
+    if (event_room(t, 4)) {
         event_clock(t, address);
         event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_POOL, address));
         event_word(t, pool);
+        if (recorder.in_place)
+            event_word(t, accounts_epoch());
         event_publish(t);
     }
 }

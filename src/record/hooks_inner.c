@@ -10,10 +10,23 @@
 
 #define HOOK_OF(name) inner_hook_##name
 
+static size_t ask(void *p)
+{
+    return inner_usable(p);
+}
+
+/* Who tells at a free what can be used of a block; NULL: nobody, or not in the way that the index
+ * was laid out for. */
+static inline usable_of *asked(void)
+{
+    return inner_usable && !index_spacing() ? ask : NULL;
+}
+
 static inline __attribute__((always_inline)) bool record(struct thread *t, void *p, size_t size,
                                                          const uint64_t *caller)
 {
-    return event_alloc_sized(t, p, size, inner_usable ? inner_usable(p) : size, caller);
+    size_t usable = inner_usable ? inner_usable(p) : size;
+    return (asked() ? event_alloc_sized : event_alloc_told)(t, p, size, usable, caller);
 }
 
 /* How a hook begins that returns a block. */
@@ -44,7 +57,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         ENTER(name, parameters, arguments);                                                        \
         size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;                   \
         if (old)                                                                                   \
-            event_realloc(t, old, WIRE_FREE_MAYBE);                                                \
+            event_realloc(t, old, asked(), WIRE_FREE_MAYBE);                                       \
         void *p = function arguments;                                                              \
         if (UNLIKELY(!p)) {                                                                        \
             if (old)                                                                               \
@@ -65,7 +78,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         void(*function) parameters = inner_next[INNER_##name];                                     \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, WIRE_FREE_MAYBE);                                                     \
+            event_free(t, p, asked(), WIRE_FREE_MAYBE);                                            \
         function arguments;                                                                        \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \
@@ -93,7 +106,8 @@ void *HOOK_OF(realloc)(void *old, size_t size)
     event_prefetch(t, CALLER());
     size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
-        size ? event_realloc(t, old, WIRE_FREE_MAYBE) : event_free(t, old, WIRE_FREE_MAYBE);
+        size ? event_realloc(t, old, asked(), WIRE_FREE_MAYBE)
+             : event_free(t, old, asked(), WIRE_FREE_MAYBE);
     void *p = function(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)
@@ -137,7 +151,7 @@ size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags)
         return function(p, size, extra, flags);
     event_prefetch(t, CALLER());
     size_t large = UNLIKELY(large_may_be(p)) ? large_drop(p) : 0;
-    event_realloc(t, p, WIRE_FREE_MAYBE);
+    event_realloc(t, p, asked(), WIRE_FREE_MAYBE);
     size_t room = function(p, size, extra, flags);
     size_t most = extra <= SIZE_MAX - size ? size + extra : SIZE_MAX;
     if (room < size) {

@@ -90,11 +90,11 @@ EXPORT void HOOK(free)(void *p)
         python_goes(p);
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
-        free_beneath(p);
+        free_beneath(p, next.malloc_usable_size);
         next.free(p);
         return;
     }
-    event_free(t, p, WIRE_FREE_SURE);
+    event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);
     next.free(p);
     thread_leave();
 }
@@ -122,9 +122,9 @@ void HOOK(cfree)(void *p)
         }                                                                                          \
         struct thread *t = thread_enter();                                                         \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, WIRE_FREE_SURE);                                                      \
+            event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);                             \
         else                                                                                       \
-            free_beneath(p);                                                                       \
+            free_beneath(p, next.malloc_usable_size);                                              \
         next.name arguments;                                                                       \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \
@@ -142,13 +142,14 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 {
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
-        free_beneath(old);
+        free_beneath(old, next.malloc_usable_size);
         return next.realloc(old, size);
     }
     event_prefetch(t, caller);
     size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
-        size ? event_realloc(t, old, WIRE_FREE_SURE) : event_free(t, old, WIRE_FREE_SURE);
+        size ? event_realloc(t, old, next.malloc_usable_size, WIRE_FREE_SURE)
+             : event_free(t, old, next.malloc_usable_size, WIRE_FREE_SURE);
     void *p = next.realloc(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)

@@ -76,7 +76,7 @@ EXPORT int dlclose(void *handle)
             note_unload(t);
             thread_leave();
         } else {
-            atomic_fetch_add(&recorder.header->tick, 1);
+            wire_move_tick(recorder.header);
         }
     }
     return result;

@@ -11,9 +11,10 @@ static inline __attribute__((always_inline)) bool record(struct thread *t,
                                                          size_t size, const uint64_t *caller)
 {
     if (LIKELY(w->room == ROOM_POOLS && size <= PYTHON_SMALL))
-        return event_alloc_sized(t, p, size, size ? (size + 15) & ~(size_t)15 : 16, caller);
+        return event_alloc_told(t, p, size, size ? (size + 15) & ~(size_t)15 : 16, caller);
     bool of_malloc = w->room == ROOM_MALLOC || (w->room == ROOM_POOLS && p == tls.malloced);
-    return (of_malloc ? event_alloc : event_alloc_foreign)(t, p, size, caller);
+    bool asked = of_malloc && next.malloc_usable_size;
+    return event_alloc_told(t, p, size, asked ? next.malloc_usable_size(p) : size, caller);
 }
 
 /* Beneath another wrapper: that the block is malloc's is for this one to say. */
@@ -57,14 +58,13 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
 {
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
-        free_beneath(old);
+        free_beneath(old, NULL);
         return beneath(w, w->next.realloc(context, old, size));
     }
     event_prefetch(t, CALLER());
     size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
-    if (old)
-        event_realloc(t, old, WIRE_FREE_MAYBE);
-    tls.around = old;
+    bool known = old && event_realloc(t, old, NULL, WIRE_FREE_MAYBE);
+    tls.around = known ? old : NULL; /* else malloc knows it, from before it was wrapped */
     tls.malloced = NULL;
     tls.beneath = old ? BENEATH_REALLOC : BENEATH_ALLOC;
     void *p = w->next.realloc(context, old, size);
@@ -89,12 +89,11 @@ static inline __attribute__((always_inline)) void hook_free(const struct python_
         python_goes(p);
     struct thread *t = p ? thread_enter() : NULL;
     if (UNLIKELY(!t)) {
-        free_beneath(p);
+        free_beneath(p, NULL);
         w->next.free(context, p);
         return;
     }
-    event_free(t, p, WIRE_FREE_MAYBE);
-    tls.around = p;
+    tls.around = event_free(t, p, NULL, WIRE_FREE_MAYBE) ? p : NULL;
     atomic_signal_fence(memory_order_seq_cst); /* the event is whole, for what a handler adds */
     tls.beneath = BENEATH_FREE;
     w->next.free(context, p);

@@ -36,6 +36,19 @@ static __attribute__((noinline)) bool pretend(const struct sigaction *action, st
 }
 
 /*
+ * A handler of the program must not put our signal off to its own end: what it has interrupted would
+ * look as if we had, and be begun again (cpu_timer.c).
+ */
+static const struct sigaction *let_through(const struct sigaction *action, struct sigaction *copy)
+{
+    if (LIKELY(!is_handler(action)))
+        return action;
+    *copy = *action;
+    const sigset_t *set = cpu_timer_without(&action->sa_mask, &copy->sa_mask);
+    return set == &action->sa_mask ? action : copy;
+}
+
+/*
  * CPython takes its handlers away when it ends: it is still whole then, but will not be for long.
  * A sanitizer calls this before libc knows the environment, which is too early to start.
  */
@@ -54,7 +67,8 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
     }
     if (UNLIKELY(cpu_timer_uses(number)) && pretend(action, old))
         return 0;
-    return next.sigaction(number, action, old);
+    struct sigaction copy;
+    return next.sigaction(number, let_through(action, &copy), old);
 }
 OWN(sigaction);
 

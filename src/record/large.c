@@ -148,7 +148,7 @@ bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent)
     return true;
 }
 
-__attribute__((noinline)) void large_freed(struct thread *t, void *p)
+__attribute__((noinline)) void large_freed(struct thread *t, void *p, usable_of *usable)
 {
     size_t size = large_drop(p), absent;
     uintptr_t start = (uintptr_t)p;
@@ -158,7 +158,9 @@ __attribute__((noinline)) void large_freed(struct thread *t, void *p)
     event_clock(t, start & WIRE_LOW48);
     event_word(t, WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, start & WIRE_LOW48));
     event_word(t, absent);
-    for (unsigned i = 2; i < WIRE_RECORD_MAX; i++)
+    event_word(t, recorder.in_place ? count_owner(p, usable) : 0);
+    event_word(t, size);
+    for (unsigned i = 4; i < WIRE_RECORD_MAX; i++)
         event_word(t, 0);
     event_publish(t);
 }

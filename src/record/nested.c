@@ -49,21 +49,21 @@ struct thread *beneath_enter(enum beneath *was)
 void beneath_leave(struct thread *t, enum beneath was)
 {
     if (was == BENEATH_REALLOC)
-        event_realloc(t, tls.around, WIRE_FREE_MAYBE);
+        event_realloc(t, tls.around, NULL, WIRE_FREE_MAYBE);
     atomic_signal_fence(memory_order_seq_cst);
     tls.beneath = was;
 }
 
 /* A block may have been allocated before the wrapper was there: with a debugging allocator between
  * the two, it has another address. */
-void free_beneath(void *p)
+void free_beneath(void *p, usable_of *usable)
 {
     if (LIKELY(!tls.beneath) || tls.beneath == BENEATH_ALLOC || !p || p == tls.around)
         return;
     enum beneath was;
     struct thread *t = beneath_enter(&was);
     if (t) {
-        event_free(t, p, WIRE_FREE_MAYBE);
+        event_free(t, p, usable, WIRE_FREE_MAYBE);
         beneath_leave(t, was);
     }
 }

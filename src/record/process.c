@@ -233,6 +233,18 @@ struct answer {
     };
 };
 
+static char *first_accounts; /* as they are mapped at the start; NULL: they are not */
+
+static void map_accounts(const struct wire_header *h, int fd)
+{
+    long p = h->in_place
+                 ? sys_call(SYS_mmap, 0L, (long)(WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account)),
+                            (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd,
+                            (long)h->accounts_offset)
+                 : 0;
+    first_accounts = p < 0 && p > -4096 ? NULL : (char *)p;
+}
+
 /* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there.
  * `room`: for the reply and what is behind it. */
 static char *converse(int fd, struct wire_request *request, const char *text,
@@ -279,6 +291,8 @@ static char *converse(int fd, struct wire_request *request, const char *text,
             long p = sys_call(SYS_mmap, 0L, (long)reply->size, (long)(PROT_READ | PROT_WRITE),
                               (long)MAP_SHARED, (long)memory_fd, 0L);
             memory = p < 0 && p > -4096 ? NULL : (char *)p;
+            if (memory && request->kind == WIRE_HELLO)
+                map_accounts((struct wire_header *)memory, memory_fd);
         }
         sys_call(SYS_close, (long)memory_fd);
     }
@@ -404,6 +418,7 @@ static struct wire_header *drop_segments(void)
     }
     segment_count = 0;
     nodes_drop();
+    accounts_drop();
     return (void *)segments[0].start;
 }
 
@@ -442,6 +457,8 @@ bool recorder_connect(void)
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
     recorder.pid = (uint32_t)sys_call(SYS_getpid);
+    if (parents && recorder.in_place)
+        request.first_era = (uint32_t)atomic_load(&parents->moment) + 1;
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.limited_space = limit.rlim_cur < UINT64_C(4) << 30;
     char *memory = ask(&request, "", &reply);
@@ -465,6 +482,11 @@ bool recorder_connect(void)
         recorder_stop();
         return false;
     }
+    recorder.in_place = h->in_place;
+    if (h->in_place && (!accounts_reset(h, first_accounts) || h->first_era < request.first_era)) {
+        recorder_stop();
+        return false;
+    }
     rules_forget(recorder.rules); /* so that modules are announced in the new memory */
     recorder.header = h;
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
@@ -480,6 +502,11 @@ bool recorder_connect(void)
     atomic_store(&h->entries_taken, (entry_taken_over() ? WIRE_TAKEN_MALLOC : 0u) |
                                         (inner_taken_over() ? WIRE_TAKEN_INNER : 0u));
     allocator_find();
+    /* glibc keeps 8 bytes between what can be used of two blocks. */
+    index_set_spacing(!entry_taken_over() && !inner_taken_over() &&
+                              same_module(&next.malloc_usable_size, &next.getenv)
+                          ? 8
+                          : 0);
     mark_on_start();
     for (unsigned i = 0; i < WIRE_OWN; i++)
         tell_own(h, i);
@@ -518,7 +545,7 @@ void recorder_stop(void)
     atomic_store(&recorder.state, STATE_OFF);
     recorder.hand_on = false;
     if (recorder.header)
-        atomic_fetch_add(&recorder.header->tick, 1); /* so that every thread looks */
+        wire_move_tick(recorder.header); /* so that every thread looks */
 }
 
 /* --- start ------------------------------------------------------------------------------------ */

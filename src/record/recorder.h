@@ -37,6 +37,7 @@
 #include "machine/caller.h"
 #include "machine/page.h"
 #include "machine/system.h"
+#include "record/accounts.h"
 #include "unwind/walk.h"
 #include "wire/layout.h"
 
@@ -89,6 +90,7 @@ struct thread {
     _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
     uint32_t tid;
     uint32_t number;     /* 1 to 65535 */
+    uint32_t names;      /* that it has told */
     uint32_t exits;      /* how often its destructor ran */
     uint32_t looks;      /* for what Python calls it, still to be made (thread.c) */
     int timer;           /* of its CPU time (cpu_timer.h), */
@@ -103,6 +105,7 @@ struct thread {
     const void *sample_last; /* recorded block that no other allocation of this thread followed */
     void *sample_old;        /* of the realloc at work: its old block, if that was recorded */
     bool sample_realloc;     /* the realloc at work has an old block that was not */
+    struct counting counting;
 };
 
 #define THREAD_PATH (WALK_FRAMES + 8192 + 8) /* native and Python frames of the deepest stack */
@@ -153,6 +156,7 @@ struct recorder {
     _Atomic bool frees_watched; /* its objects go by free: python_objects.h wants to see them */
     char *python_memory;        /* where its code is told */
     uint32_t python_size;       /* 0: not wanted */
+    bool in_place;              /* it counts in accounts, and tells no event (accounts.h) */
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
     bool late;                  /* the program ran already when we came (attach.h) */
     uint64_t sample_bytes;      /* run --sample: one allocation per so many bytes; 0: all */
@@ -284,6 +288,8 @@ void own_free(void *p); /* our free, whoever else defines one */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 void thread_tick(struct thread *t);           /* the shared tick moved */
+/* This thread has moved it to `tick`: it tells what it has counted before, in front of why. */
+void thread_interval_ends(struct thread *t, uint32_t tick);
 /* Takes another chunk; false: there is none, and so many events are lost. */
 bool thread_room(struct thread *t, unsigned events);
 void thread_named(struct thread *t, const char *name);
@@ -326,7 +332,7 @@ void modules_meet(const struct link_map *m); /* as if an address in it had been 
 struct thread *beneath_enter(enum beneath *was);
 void beneath_leave(struct thread *t, enum beneath was);
 /* Called when nothing else is recorded: a block that goes beneath the wrapper of another one. */
-void free_beneath(void *p);
+void free_beneath(void *p, usable_of *usable);
 /* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
 bool hook_nested(uintptr_t frame);
 
@@ -335,9 +341,13 @@ bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
                        const uint64_t *caller);
-void event_realloc(struct thread *t, void *old, enum wire_free how); /* before it is done */
-void event_realloc_failed(struct thread *t);                         /* after; or event_alloc */
-void event_fork(struct thread *t);                                   /* before it is done */
+/* The same of a block whose allocator cannot be asked at its free. */
+bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
+                      const uint64_t *caller);
+/* Before it is done. `usable`: as of event_free. false: the block is not known. */
+bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how);
+void event_realloc_failed(struct thread *t); /* after; or event_alloc */
+void event_fork(struct thread *t);           /* before it is done */
 /* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
 void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller);
 bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
@@ -355,9 +365,10 @@ void event_meet(struct thread *t, uint64_t address); /* another thread's stamp i
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
-void large_keep(void *p, size_t size);       /* one was allocated */
-size_t large_drop(void *p);                  /* it goes: its size, or 0: not known */
-void large_freed(struct thread *t, void *p); /* before a free: looks at its pages, if it is one */
+void large_keep(void *p, size_t size); /* one was allocated */
+size_t large_drop(void *p);            /* it goes: its size, or 0: not known */
+/* Before a free: looks at its pages, if it is one. */
+void large_freed(struct thread *t, void *p, usable_of *usable);
 /* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* then absent pages may be in swap */
@@ -537,20 +548,25 @@ static inline void event_clock(struct thread *t, uint64_t address)
         event_meet(t, address);
 }
 
-static inline void event_free(struct thread *t, void *p, enum wire_free how)
+/* `usable`: asks its allocator how much of a block can be used; NULL: it cannot be asked. false: the
+ * block is not known. */
+static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how)
 {
     if (UNLIKELY(recorder.sample_bytes)) {
         if (LIKELY(!sample_takes(p)))
-            return;
+            return true; /* nothing is to be done about it */
         how = p == t->sample_last ? WIRE_FREE_SURE : WIRE_FREE_LATER;
     }
     if (UNLIKELY(large_may_be(p)))
-        large_freed(t, p);
+        large_freed(t, p, usable);
+    if (LIKELY(recorder.in_place))
+        return count_free(t, p, usable, how == WIRE_FREE_SURE);
     if (event_room(t, 2)) {
         event_clock(t, (uintptr_t)p);
         event_word(t, WIRE_WORD(WIRE_FREE, how, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_publish(t);
     }
+    return true;
 }
 
 #endif

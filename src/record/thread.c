@@ -40,10 +40,15 @@ static bool end_key_made;
  */
 static void put_tick(struct thread *t)
 {
-    t->tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
-    uint64_t clock = (uint64_t)t->tick << 20;
-    if (remark_room(t, 2)) {
+    uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
+    uint64_t clock = (uint64_t)tick << 20;
+    if (recorder.in_place)
+        accounts_rows(t); /* all that it has counted is before the tick */
+    t->tick = tick;
+    if (remark_room(t, 3)) {
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
+        if (recorder.in_place)
+            event_word(t, accounts_interval_peak(t->tick));
         if (atomic_load_explicit(&recorder.clocked, memory_order_relaxed) && t->clock < clock) {
             t->clock = clock;
             t->stamp = clock << 16 | t->number;
@@ -53,9 +58,23 @@ static void put_tick(struct thread *t)
     }
 }
 
+void thread_interval_ends(struct thread *t, uint32_t tick)
+{
+    accounts_rows(t);
+    if (remark_room(t, 2)) {
+        event_word(t, WIRE_WORD(WIRE_TICK, 0, tick - 1));
+        event_word(t, accounts_interval_peak(tick));
+        event_publish(t);
+    }
+}
+
 /* Longer names in parts. An empty one could not be asked for. */
 void thread_named(struct thread *t, const char *name)
 {
+    if (recorder.in_place && t->names++ >= 2) { /* the first is inherited, the second its own */
+        accounts_rows(t);                       /* those are of its last name */
+        accounts_begin(t);
+    }
     for (unsigned part = 0; part < THREAD_NAME_SIZE / 16 && *name; part++) {
         char padded[16] = {0};
         uint64_t words[2];
@@ -88,6 +107,10 @@ static void thread_end(void *arg)
         char name[17] = {0};
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);
         thread_named(t, name);
+    }
+    if (recorder.in_place) {
+        accounts_rows(t);
+        accounts_settle(t);
     }
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
@@ -130,7 +153,8 @@ static struct thread *thread_new(void)
     struct thread *t;
     struct wire_ring *ring = recorder_ring();
     const size_t own = (sizeof(struct thread) + 63) & ~(size_t)63;
-    const size_t size = own + WALK_BYTES + THREAD_PATH * (sizeof *t->path + sizeof *t->path_ids);
+    const size_t paths = THREAD_PATH * (sizeof *t->path + sizeof *t->path_ids);
+    const size_t size = own + WALK_BYTES + paths + COUNTING_BYTES;
     t = ring ? sys_map(size) : NULL;
     if (!t)
         return NULL;
@@ -145,6 +169,7 @@ static struct thread *thread_new(void)
     walk_init(&t->walk, (char *)t + own);
     t->path = (void *)((char *)t + own + WALK_BYTES);
     t->path_ids = (void *)(t->path + THREAD_PATH);
+    accounts_init(&t->counting, (char *)t->path + paths);
     all_threads[thread_count++] = t;
     t->number = thread_count;
     t->stamp = t->number;
@@ -200,7 +225,7 @@ static uint64_t sure_stack(bool first, uint64_t high)
 static struct thread *thread_adopt(struct thread *t)
 {
     t->tid = own_tid();
-    t->exits = 0;
+    t->exits = t->names = 0;
     t->named = t->python_named = false;
     t->generation = atomic_load(&recorder.generation);
     walk_forget(&t->walk);
@@ -216,6 +241,8 @@ static struct thread *thread_adopt(struct thread *t)
     t->stack_low = t->stack_high > STACK_MOST ? t->stack_high - STACK_MOST : 0;
     t->stack_sure = sure_stack(first, t->stack_high);
 
+    if (recorder.in_place)
+        accounts_begin(t);
     put_tick(t);
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
@@ -402,6 +429,8 @@ void thread_recover(struct thread *t)
     else
         t->at = (uint64_t *)((written - t->bias) * 8);
     walk_forget(&t->walk);
+    if (recorder.in_place)
+        accounts_recover(t);
     spin_recover(&threads_lock);
     modules_recover();
     sample_recover();

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "machine/page.h"
+#include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
 #define WIRE_VERSION 9
@@ -173,6 +174,30 @@ enum wire_end {
     WIRE_END_NO_ANSWER    /* the collector could not be reached, or did not answer in time */
 };
 
+/*
+ * What the accounts of a process add up to (wire/accounts.h). Written by the program.
+ *
+ * A peak is noted when the heap shrinks for the first time after it, so the last one is not there
+ * while the heap grows: the peak is the larger of peak_bytes and live_bytes.
+ */
+struct wire_totals {
+    _Alignas(64) _Atomic uint64_t live_bytes; /* threads tell what they add when it is enough */
+    _Atomic uint64_t peak_bytes;
+    _Atomic uint64_t interval_peak_bytes; /* the same since the last tick or tide_figures */
+    _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
+    _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
+    _Atomic uint32_t total_owner;         /* the thread that told its part last */
+    _Atomic uint32_t accounts_end;        /* numbers below are claimed */
+    _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
+    _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
+    _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
+    /* The block index is in the program's own memory (record/block_index.h). */
+    _Atomic uint64_t index_parts; /* address of an array of wire_index_part */
+    _Atomic uint32_t index_part_count;
+    _Atomic uint32_t index_wide_count;
+    _Atomic uint64_t index_wide; /* address of wire_wide: sizes that entries have no room for */
+};
+
 struct wire_header {
     /* Written by the collector before the program maps it; constant. */
     uint64_t magic;
@@ -192,13 +217,24 @@ struct wire_header {
     uint64_t samples_offset; /* of WIRE_SAMPLES samples */
     uint64_t sample_bytes;   /* run --sample: one allocation per so many bytes; 0: all */
     uint64_t sample_seed;    /* for which ones */
+    uint32_t in_place;       /* 1: the program counts in accounts (wire/accounts.h) */
+    uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
+    uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
+    uint32_t accounts_limit;  /* the file has room for so many; 0: none */
+    uint32_t first_era;       /* a block of an earlier era was inherited at a fork */
 
     /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
      */
-    _Alignas(64) _Atomic uint32_t tick; /* counts clock ticks; never 0 */
-    _Atomic uint32_t detached;          /* the collector went away: stop recording */
-    _Atomic uint32_t paused;            /* by either side: allocations are not recorded */
-    _Atomic uint32_t dormant;           /* by the collector: WIRE_DORMANT: hooks only forward */
+    _Alignas(64) union {
+        _Atomic uint64_t moment; /* both of these, which are read and moved on together */
+        struct {
+            _Atomic uint32_t era;  /* about a millisecond each; one begins with each tick */
+            _Atomic uint32_t tick; /* counts clock ticks; never 0 */
+        };
+    };
+    _Atomic uint32_t detached; /* the collector went away: stop recording */
+    _Atomic uint32_t paused;   /* by either side: allocations are not recorded */
+    _Atomic uint32_t dormant;  /* by the collector: WIRE_DORMANT: hooks only forward */
 
     /* Written by the program. */
     _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */
@@ -220,6 +256,7 @@ struct wire_header {
     _Atomic uint64_t cpu_lost;                  /* periods of CPU time that no sample stands for */
     _Atomic uint64_t samples_claimed;           /* by threads that write a sample */
     _Alignas(64) _Atomic uint64_t samples_read; /* by the collector: those may be written again */
+    struct wire_totals totals;
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
 
@@ -261,6 +298,14 @@ struct wire_ring {
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
     _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */
+    /* By the program: its accounts with something to tell, and the one whose row is being written:
+     * once `written` has come to row_end, that row is in the ring and no more in the account. */
+    _Alignas(64) _Atomic uint32_t dirty; /* a list of accounts by their next_dirty; WIRE_LAST */
+    _Atomic uint32_t row_of;             /* an account; 0: none is being written */
+    _Atomic uint64_t row_end;
+    _Atomic uint32_t rows_written; /* counts lists that were written: odd while it is at it */
+    _Atomic uint32_t owner;        /* of its accounts, as in wire_account.owner */
+    _Atomic uint32_t reallocating; /* 1: its block is neither here nor there */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
@@ -292,6 +337,20 @@ enum wire_kind {
     WIRE_KINDS
 };
 
+/*
+ * In a process that counts in place these have the first numbers instead (wire/accounts.h).
+ */
+enum wire_counted_kind {
+    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed */
+    WIRE_ROW,           /* account | allocs, frees | bytes | freed | slack, slack freed | temps,
+                           reallocs | bytes of temps */
+    WIRE_GROWTH,        /* old address, detail = 1: by realloc | new address | old size | new size |
+                           accounts: old, new | eras: old, new */
+};
+/* Besides, WIRE_TICK has a second word, the highest that the heap was before it, or 0; and
+ * WIRE_UNMAP a third, wire_totals.peak_epoch; WIRE_FORK two more, what was freed by then of what the
+ * process had inherited itself: blocks and bytes. */
+
 enum wire_free {
     WIRE_FREE_SURE,  /* the block was allocated where we could see it */
     WIRE_FREE_MAYBE, /* or perhaps not, and that is nothing to tell of */
@@ -319,7 +378,7 @@ enum wire_note {
     WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
     WIRE_NOTE_HELD,       /* low: the tick of the mark it belongs to | a wire_held */
     WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident; its
-                          free follows */
+                          free follows | account, size: of a process that counts in place */
     WIRE_NOTE_ARENAS,  /* low: the tick of the mark it belongs to | bytes of CPython's arenas that
                           were not resident */
 };
@@ -350,12 +409,19 @@ static_assert(sizeof(struct wire_held) == 24, "wire ABI");
  */
 
 #define WIRE_MAP_ARENA               (UINT64_C(1) << 32) /* of CPython, for small objects */
+#define WIRE_MAP_EPOCH               33 /* from this bit on: wire_totals.peak_epoch */
 #define WIRE_LOW48                   ((UINT64_C(1) << 48) - 1)
 #define WIRE_WORD(kind, detail, low) ((uint64_t)(kind) << 60 | (uint64_t)(detail) << 48 | (low))
 #define WIRE_KIND(word)              ((unsigned)((word) >> 60))
 #define WIRE_DETAIL(word)            ((unsigned)((word) >> 48) & 0xfff)
 #define WIRE_DETAIL_MAX              0xfffu
 #define WIRE_RECORD_MAX              16 /* words of the longest record */
+
+/* Ends an interval: the tick before. An era ends with it. */
+static inline uint32_t wire_move_tick(struct wire_header *h)
+{
+    return (uint32_t)(atomic_fetch_add(&h->moment, UINT64_C(1) << 32 | 1) >> 32);
+}
 
 static inline unsigned wire_record_words(unsigned kind)
 {
@@ -368,6 +434,18 @@ static inline unsigned wire_record_words(unsigned kind)
         [WIRE_NOTE] = 16,
     };
     return words[kind];
+}
+
+/* The same of a process that counts in place. */
+static inline unsigned wire_counted_words(unsigned kind)
+{
+    static const uint8_t words[16] = {
+        [WIRE_ROW_SMALL] = 2, [WIRE_ROW] = 7,  [WIRE_GROWTH] = 6,
+        [WIRE_UNMAP] = 3,     [WIRE_TICK] = 2, [WIRE_FORK] = 3,
+    };
+    return kind == WIRE_REALLOC || kind == WIRE_REALLOC_FAILED ? 1
+           : words[kind]                                       ? words[kind]
+                                                               : wire_record_words(kind);
 }
 
 /* Over the socket: a request, answered by a reply that carries one memfd when status is 0. */
@@ -445,6 +523,8 @@ struct wire_request {
     uint32_t limited_space; /* WIRE_HELLO: address space is limited, ask for little of it */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
+    uint32_t first_era; /* WIRE_HELLO of a forked process: its own blocks are of this era on */
+    uint32_t unused;
     uint32_t process;       /* of `tidemark ctl`: which process is meant; 0: all */
     uint32_t exit;          /* WIRE_EXITING: enum wire_exit */
     uint32_t python_ended;  /* WIRE_EXITING: there is an interpreter, and it has ended */
@@ -459,7 +539,7 @@ struct wire_request {
     struct wire_held held;   /* WIRE_SNAPSHOT, WIRE_EXITING */
     char key[WIRE_KEY_SIZE];
 };
-static_assert(sizeof(struct wire_request) == 136, "wire ABI");
+static_assert(sizeof(struct wire_request) == 144, "wire ABI");
 
 struct wire_reply {
     int32_t status; /* 0, or a negative errno: do not record */

@@ -16,9 +16,9 @@ SUPPORTED = os.uname().machine == "x86_64"  # elsewhere test_other_machines has 
 class Program:
     """A program without tidemark, that waits for what it is told."""
 
-    def __init__(self, t, *argv, preload=None, before=()):
+    def __init__(self, t, *argv, preload=None, before=(), env=None):
         self.t = t
-        env = {**os.environ, **({"LD_PRELOAD": LIBRARIES + preload} if preload else {})}
+        env = {**os.environ, **(env or {}), **({"LD_PRELOAD": os.path.join(LIBRARIES, preload)} if preload else {})}
         self.process = subprocess.Popen([*before, *(argv or (t.build("attached.c", "-O1", "-D_GNU_SOURCE"),))], cwd=t.dir, env=env,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         t.equal("it is ready", self.process.stdout.readline(), "ready\n")
@@ -81,6 +81,11 @@ def program(t, *argv, **how):
     finally:
         p.process.kill()
         p.process.wait()
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid) as text:
+        return text.read().rsplit(")")[-1].split()[0]
 
 
 def totals(report):
@@ -252,12 +257,8 @@ def test_a_stopped_program(t):
         return
     with program(t) as p:
         code = p.code()
-
-        def state():
-            with open("/proc/%d/stat" % p.pid) as text:
-                return text.read().rsplit(")")[-1].split()[0]
         os.kill(p.pid, signal.SIGSTOP)
-        eventually("it is stopped", lambda: state() == "T")
+        eventually("it is stopped", lambda: state_of(p.pid) == "T")
         stdout, stderr, status = t.run("attach", str(p.pid))
         t.equal("attach", status, 1)
         t.true("says what to do", "kill -CONT" in stderr, stderr)
@@ -265,12 +266,32 @@ def test_a_stopped_program(t):
         attached = Attached(t, p.pid)
         p.tell("small 10")
         os.kill(p.pid, signal.SIGSTOP)
-        eventually("it is stopped again", lambda: state() == "T")
+        eventually("it is stopped again", lambda: state_of(p.pid) == "T")
         profile = attached.detach()
-        t.equal("it stays stopped", state(), "T")
+        t.equal("it stays stopped", state_of(p.pid), "T")
         t.equal("its code is its own", p.code() == code, True)
         t.equal("recorded", t.report(profile)["totals"]["allocations"], 10)
         os.kill(p.pid, signal.SIGCONT)
+        t.equal("it goes on", p.tell("small 1")[0], 11)
+
+
+def test_stopped_while_the_library_is_loaded(t):
+    """SIGSTOP comes in the middle of dlopen: that is brought to its end, and the program is stopped then."""
+    if not SUPPORTED:
+        return
+    flag = t.file("halt")
+    with program(t, preload=t.build("halting_malloc.c", "-O1", shared=True), env={"HALT": flag}) as p:
+        code = p.code()
+        with open(flag, "w"):
+            pass
+        attached = Attached(t, p.pid)
+        t.equal("it was asked to stop", os.path.exists(flag), False)
+        eventually("it is stopped", lambda: state_of(p.pid) == "T")
+        os.kill(p.pid, signal.SIGCONT)
+        p.tell("small 10")
+        profile = attached.detach()
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("recorded", t.report(profile)["totals"]["allocations"], 10)
         t.equal("it goes on", p.tell("small 1")[0], 11)
 
 
@@ -287,6 +308,29 @@ def test_at_random_moments(t):
             t.equal("attach %d (%s)" % (i, stderr), status, 0)
             t.equal("its code after %d" % i, p.code() == code, True)
         t.equal("it ends as ever", (p.process.stdout.readline(), p.end()), ("0 0 0\n", 5))
+
+
+def test_signals_keep_what_came_with_them(t):
+    """Also if a thread was stopped on its way to a handler, and has made calls for us since."""
+    if not SUPPORTED:
+        return
+    with program(t, t.build("flooded.c", "-O1", "-D_GNU_SOURCE")) as p:
+        for i in range(12):
+            stdout, stderr, status = t.run("attach", str(p.pid), "--duration", "1ms", "--quiet", "-o", t.file("f.tide"))
+            t.equal("attach %d (%s)" % (i, stderr), status, 0)
+        t.equal("it has not ended (9: a signal came without its value)", p.process.poll(), None)
+
+
+def test_a_program_that_spawns(t):
+    """A thread in vfork cannot be stopped; it is waited for, both ways."""
+    if not SUPPORTED:
+        return
+    with program(t, t.build("spawns_slowly.c", "-O1", "-pthread", "-D_GNU_SOURCE")) as p:
+        code = p.code()
+        attached = Attached(t, p.pid)
+        attached.detach()
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("it goes on", (p.tell("go"), p.end()), ([0], 5))
 
 
 def test_python(t):

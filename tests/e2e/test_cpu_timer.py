@@ -98,6 +98,13 @@ def test_interrupted_calls_are_restarted(t, call):
     t.equal("calls that ended with EINTR", int(t.stdout.split()[1]), 0)
 
 
+@cases(call=("handler", "ppoll", "pselect", "epoll_pwait", "sigsuspend"))
+def test_a_handler_ends_a_call(t, call):
+    """It computes for several periods with all signals blocked: EINTR is its own, and must not be taken for ours."""
+    t.record(t.build("handles_slowly.c", "-O1", "-D_GNU_SOURCE"), call, opts=TIMER)
+    t.equal("how the call ended", t.stdout, "EINTR\n")
+
+
 def test_signals_of_the_program(t):
     """It handles SIGPROF and the highest real-time signals, blocks all, and waits for any."""
     program = t.build("uses_signals.c", "-O1", "-pthread")

@@ -19,7 +19,8 @@ def test_growth_by_work(t, version, how):
     found = t.ask(record(t, version, how), "findings")["findings"]
     t.equal("what grew", [(f["kind"], f["function"], f["count"]) for f in found], [("growth", "leak", ALL)])
     blocks, rest = divmod(found[0]["bytes"], BLOCK)
-    t.true("its bytes", rest == 0 and ALL / 2 < blocks <= ALL, found)
+    # On a busy machine the growth may be seen to begin later.
+    t.true("its bytes", rest == 0 and ALL / 4 < blocks <= ALL, found)
     until = "until Python began to end, and never shrank" if how == "end" else "until the end, and never shrank"
     t.true("until when", found[0]["title"].endswith(until), found[0]["title"])
 

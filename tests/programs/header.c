@@ -18,6 +18,8 @@ int main(void)
     tide_mark_values("two", 2, keys, values);
     if (tide_figures(&heap, 1) != (tide_active() ? 0 : -1) || heap.size != sizeof heap)
         return 8;
+    if (tide_stop() != -3) /* ESRCH */
+        return 10;
     tide_pause();
     tide_resume();
 #if defined BEFORE || defined AFTER

@@ -14,8 +14,11 @@
     tidemark.alloc("images", address, size)   # a block of an allocator of the program's own,
     tidemark.free("images", address)          # and its end: report --metric pool
 
+    with tidemark.Tracker("part.tide"):       # records this block of a program that was started without tidemark
+        ...
+
 Nothing has to be installed or linked for it to work: the functions are those of libtidemark.so, which is
-there when the program runs under `tidemark run`. When it does not, all of these do nothing.
+there when the program runs under `tidemark run`. When it does not, all of these but Tracker do nothing.
 
 The words mean what they mean in C (tidemark.h). scope and paused are decorators too.
 
@@ -30,7 +33,7 @@ import sys
 import threading
 
 __all__ = ["active", "recorded", "mark", "mark_value", "snapshot", "pause", "resume", "paused", "scope",
-           "figures", "Figures", "watch", "thread_name", "alloc", "free", "show"]
+           "figures", "Figures", "watch", "thread_name", "alloc", "free", "show", "Tracker", "TrackerError"]
 __version__ = "0.1.0"
 
 _LABEL_BYTES = 63  # of a label count
@@ -349,3 +352,6 @@ def load_ipython_extension(shell):
     """`%load_ext tidemark`: the cell magic %%tidemark."""
     from tidemark import _ipython
     _ipython.load(shell)
+
+
+from tidemark._tracker import Tracker, TrackerError  # noqa: E402: it needs what is above

@@ -13,7 +13,8 @@ from tidemark import _tool
 
 # Options of `tidemark run` whose value is a word of its own.
 WITH_VALUE = ("-o", "--only", "--mark-on", "--plant-leak", "--within", "--ignore", "--scan", "--suppressions",
-              "--snapshot-every", "--snapshot-at", "--keep", "--on-full", "--interval", "--python", "--cpu-signal", "--merge")
+              "--snapshot-every", "--snapshot-at", "--keep", "--on-full", "--interval", "--python", "--cpu-signal", "--merge",
+              "--push", "--every", "--push-label")
 
 
 def split(arguments):

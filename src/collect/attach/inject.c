@@ -216,6 +216,8 @@ static int load_in_new_thread(struct injection *j, const struct remote_place *wh
         &j->thread, where, j->pthread_create,
         (uint64_t[4]){j->scratch.data, 0, j->scratch.code, j->scratch.work}, CALL_NS, &result);
     remote_release(&j->thread);
+    if (code)
+        j->scratch.start = 0; /* who knows whether there is a thread: if so, it works there */
     if (code || (int)result)
         return err_set(err, code ? code : -(int)result,
                        "process %d could not start a thread to load the library: %s", (int)j->pid,

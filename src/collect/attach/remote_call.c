@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/leakscan/stop_threads.h"
 #include "machine/remote.h"
 #include "machine/stopped.h"
 
@@ -54,9 +55,9 @@ int remote_stop(pid_t tid, struct remote_thread *t)
 {
     t->tid = tid;
     t->signal = 0;
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+    t->halts = false;
+    if (!stop_threads_seize(tid))
         return -errno;
-    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     int status = await_stop(tid, STOP_NS);
     if (status < 0) /* it cannot be let go either; that happens when we end */
         return status;
@@ -68,6 +69,15 @@ int remote_stop(pid_t tid, struct remote_thread *t)
     return code;
 }
 
+/* A signal whose delivery the thread has stopped at would lose its sender and its value by a call. */
+static void save_signal(struct remote_thread *t)
+{
+    siginfo_t *i = &t->came_with;
+    if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, i) != 0 ||
+        i->si_code == (PTRACE_EVENT_STOP << 8 | SIGTRAP))
+        i->si_signo = 0;
+}
+
 int remote_save(struct remote_thread *t)
 {
     struct iovec general = {&t->registers, sizeof t->registers};
@@ -77,6 +87,7 @@ int remote_save(struct remote_thread *t)
         ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals) != 0)
         return -errno;
     t->vectors_size = vectors.iov_len;
+    save_signal(t);
     return 0;
 }
 
@@ -88,6 +99,11 @@ void remote_restore(struct remote_thread *t)
     ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_PRSTATUS, &general);
     remote_restore_system_call(t->tid, remote_system_call(&t->registers));
     ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals);
+    if (t->came_with.si_signo)
+        ptrace(PTRACE_SETSIGINFO, t->tid, NULL, &t->came_with);
+    if (t->halts)
+        kill(t->tid, SIGSTOP); /* now it may */
+    t->halts = false;
 }
 
 void remote_release(struct remote_thread *t)
@@ -133,6 +149,11 @@ static int go_until_trap(struct remote_thread *t, int how, uint64_t limit_ns)
         if (is_event_stop(status)) {
             if (monotonic_ns() - begin > limit_ns)
                 return -ETIMEDOUT;
+            continue;
+        }
+        if (WSTOPSIG(status) ==
+            SIGSTOP) { /* the only one that can be neither blocked nor put off */
+            t->halts = true;
             continue;
         }
         return WSTOPSIG(status) == SIGTRAP ? 0 : -EFAULT;

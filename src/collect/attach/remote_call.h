@@ -10,6 +10,8 @@
 #ifndef TIDE_COLLECT_ATTACH_REMOTE_CALL_H
 #define TIDE_COLLECT_ATTACH_REMOTE_CALL_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
@@ -20,7 +22,9 @@
 
 struct remote_thread {
     pid_t tid;
-    int signal; /* that was about to be delivered when it stopped; 0: none */
+    int signal;          /* that was about to be delivered when it stopped; 0: none */
+    siginfo_t came_with; /* that signal; si_signo 0: none */
+    bool halts;          /* SIGSTOP came in the middle of a call, and waits for its end */
     struct user_regs_struct registers;
     size_t vectors_size;
     char vectors[REMOTE_VECTORS];

@@ -369,10 +369,19 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
     b->count = 0;
 }
 
+/* What sites have now is saved for the last peak that the program has noted. */
+static void set_epoch(struct ledger *l, uint64_t epoch)
+{
+    if (epoch > l->peak_epoch)
+        l->peak_epoch = epoch;
+}
+
 static void process_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
     bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
+    if (t->in_place)
+        set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
     unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
     if (maps && detail) {
         pools_alloc(t, detail, account_of(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
@@ -411,7 +420,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         if (r->at % WIRE_CHUNK_WORDS != 0 || enter_chunk(r)) {
             w[0] = word_at(r, 0);
             kind = WIRE_KIND(w[0]);
-            words = wire_record_words(kind);
+            words = t->in_place ? wire_counted_words(kind) : wire_record_words(kind);
         }
         if (kind == WIRE_NOTHING || kind >= WIRE_KINDS || r->head - r->at < words ||
             WIRE_CHUNK_WORDS - r->at % WIRE_CHUNK_WORDS < words ||
@@ -424,6 +433,10 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         for (unsigned i = 1; i < words; i++)
             w[i] = word_at(r, i);
         r->at += words;
+        if (t->in_place && kind <= WIRE_GROWTH) {
+            accounts_record(t, r, w);
+            continue;
+        }
         struct event *e = &b->events[b->count + 1];
         uint64_t address = w[0] & WIRE_LOW48;
         switch (kind) {
@@ -453,6 +466,8 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             continue;
         case WIRE_TICK:
             r->tick = (uint32_t)w[0];
+            if (t->in_place && w[1] > t->accounts.interval_peak_bytes)
+                t->accounts.interval_peak_bytes = w[1];
             break;
         case WIRE_PAD:
             r->at = (r->at + WIRE_CHUNK_WORDS - 1) / WIRE_CHUNK_WORDS * WIRE_CHUNK_WORDS;
@@ -477,6 +492,8 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
             process_map(t, r, w);
         } else if (kind == WIRE_FORK) {
+            if (t->in_place)
+                accounts_inherited(t, w[1], w[2]);
             inherit_fork(t, (uint32_t)w[0]);
         } else if (kind == WIRE_REALLOC_FAILED) {
             process_realloc_failed(t, r);
@@ -530,6 +547,41 @@ static uint64_t written_in(struct target *t, struct reader *r)
     return written;
 }
 
+#define LOOKS 8
+
+/* At the end of an interval: what threads have counted that have not noticed it yet. One that is
+ * just noticing writes rows, which are read then. */
+static void look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
+{
+    for (unsigned tries = 0; tries < LOOKS; tries++) {
+        bool again = false;
+        for (size_t i = 0; i < t->readers.count; i++) {
+            struct reader *r = &t->readers.items[i];
+            if (r->tick > tick || accounts_look(t, r, false))
+                continue;
+            if (r->head == r->at) {
+                bool listed = false;
+                for (size_t k = 0; k < t->active.count; k++)
+                    listed |= t->active.items[k] == r;
+                if (!listed)
+                    *vec_push(&t->active) = r;
+            }
+            r->head = r->due = written_in(t, r);
+            again = true;
+        }
+        if (!again)
+            break;
+        drain_until(t, tick, now_ns);
+    }
+    accounts_take_counters(t);
+}
+
+void drain_look(struct target *t, uint64_t now_ns)
+{
+    if (t->in_place && t->header)
+        look_at_accounts(t, t->tick, now_ns);
+}
+
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0, peaks = t->ledger.peak_epoch, before = t->ledger.live.bytes;
@@ -538,6 +590,8 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     t->active.count = 0;
     if (!t->batch)
         t->batch = xcalloc(1, sizeof *t->batch);
+    if (t->in_place)
+        accounts_note_counters(t);
     uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
     if (unrecorded > t->unrecorded)
         t->ledger.lost_events += unrecorded - t->unrecorded;
@@ -567,16 +621,27 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick, b->time_ns);
+        if (t->in_place) {
+            look_at_accounts(t, b->tick, b->time_ns);
+            accounts_end_interval(t, b->tick);
+        }
         uint64_t end_ns = marks_end(t, b, &kept);
         interval_log_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
-        eras_begin(&t->eras, end_ns, b->tick + 1, !kept || t->timeline.kept < INTERVAL_LOG_KEPT);
+        eras_begin(&t->eras, end_ns, b->tick + 1,
+                   t->in_place || !kept || t->timeline.kept < INTERVAL_LOG_KEPT);
     }
     t->boundaries.count = 0;
-    eras_begin(&t->eras, t->eras.pass_ns, t->tick, false);
+    if (t->in_place)
+        accounts_begin_era(t, now_ns);
+    else
+        eras_begin(&t->eras, t->eras.pass_ns, t->tick, false);
     drain_until(t, made - t->tick - 1 < INT32_MAX ? t->tick : UINT32_MAX, now_ns);
     realloc_chains_settle(t);
     t->eras.pass_ns = now_ns;
-    if (t->ledger.peak_epoch != peaks) {
+    if (t->in_place) {
+        accounts_take_unknown(t);
+        accounts_watch_peak(t, now_ns);
+    } else if (t->ledger.peak_epoch != peaks) {
         t->profile.peak_time_ns = now_ns;
         /* In whatever order the threads really were, the total stayed between these two. */
         uint64_t after = t->ledger.live.bytes, low = before > after ? before : after;

@@ -52,6 +52,13 @@ void eras_begin(struct eras *b, uint64_t start_ns, uint32_t tick, bool forced)
     grow_older(b);
 }
 
+void eras_start(struct eras *b, uint32_t number)
+{
+    b->eras.items[b->eras.count - 1].number = number;
+    b->now = b->complete_from = number;
+    b->gone = number + 1 - (uint32_t)b->eras.count;
+}
+
 void eras_release(struct eras *b)
 {
     vec_release(&b->eras);

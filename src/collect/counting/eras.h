@@ -39,6 +39,8 @@ struct eras {
 /* The era that now begins is in the interval that begins with `tick`. It must begin if `forced`,
  * else only if the last one is old enough. */
 void eras_begin(struct eras *b, uint64_t start_ns, uint32_t tick, bool forced);
+/* Before any event: the only era gets this number. */
+void eras_start(struct eras *b, uint32_t number);
 void eras_release(struct eras *b);
 
 static inline uint32_t eras_now(const struct eras *b)

@@ -126,7 +126,7 @@ static inline void after_growth(struct ledger *l, struct account *a)
         a->site.own_peak_bytes = a->live.bytes;
         a->site.own_peak_blocks = a->live.blocks;
     }
-    if (l->live.bytes > l->interval_peak_bytes) {
+    if (l->live.bytes > l->interval_peak_bytes && !l->in_place) {
         l->interval_peak_bytes = l->live.bytes;
         if (l->live.bytes > l->peak_bytes) {
             l->peak_bytes = l->live.bytes;
@@ -165,7 +165,8 @@ hand_out(struct ledger *l, uint32_t account, uint64_t size, struct amount w, boo
     delta[COL_USABLE] += w.usable;
     delta[COL_REALLOCS] += by_realloc ? w.blocks : 0;
     bool heap = domain_is_live(a->domain);
-    if (!heap || l->live.bytes + w.bytes <= l->peak_bytes) /* else the peak is after this */
+    if (!heap || l->in_place ||
+        l->live.bytes + w.bytes <= l->peak_bytes) /* else the peak is after this */
         before_change(l, a);
     a->live.bytes += w.bytes;
     a->live.blocks += w.blocks;
@@ -195,6 +196,29 @@ void ledger_alloc_weighed(struct ledger *l, uint32_t account, uint64_t size, str
                           bool by_realloc)
 {
     hand_out(l, account, size, weight, by_realloc);
+}
+
+void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS])
+{
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    const struct amount more = {.bytes = columns[COL_BYTES] - columns[COL_FREED],
+                                .blocks = columns[COL_ALLOCS] - columns[COL_FREES],
+                                .usable = columns[COL_USABLE] - columns[COL_USABLE_FREED]};
+    for (unsigned i = 0; i < COLUMNS; i++)
+        delta[i] += columns[i];
+    a->live.bytes += more.bytes;
+    a->live.blocks += more.blocks;
+    a->live.usable += more.usable;
+    l->live.bytes += more.bytes;
+    l->live.blocks += more.blocks;
+    l->live.usable += more.usable;
+    l->allocations += columns[COL_ALLOCS];
+    l->allocated_bytes += columns[COL_BYTES];
+    if (a->stack_state == STACK_TRUNCATED)
+        l->truncated_stacks += columns[COL_ALLOCS];
+    if (a->stack_state == STACK_INCOMPLETE)
+        l->incomplete_stacks += columns[COL_ALLOCS];
 }
 
 static inline __attribute__((always_inline)) void give_back(struct ledger *l, struct account *a,

@@ -82,6 +82,7 @@ struct ledger {
     uint64_t unwatched_peak_bytes; /* and before it */
     uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
     uint64_t allocations, allocated_bytes;
+    bool in_place; /* the program counts itself, and knows the peak */
     struct histogram histogram;
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
@@ -106,6 +107,8 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
                   bool by_realloc);
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                  bool temporary);
+/* What the program counted at an account of the heap. */
+void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS]);
 
 /* The same, of a block that counts for `weight` (weights.h). */
 void ledger_alloc_weighed(struct ledger *l, uint32_t account, uint64_t size, struct amount weight,

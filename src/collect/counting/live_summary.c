@@ -4,6 +4,7 @@
 
 #include "collect/counting/target.h"
 #include "collect/counting/weights.h"
+#include "store/rows.h"
 
 /* The tick that stands for a slice is its last. The open one has none yet: the present stands for
  * it. */
@@ -90,6 +91,58 @@ void live_summary_take(struct live_summary *s, struct target *t, enum scan_kind 
     live_summary_begin(s, t, kind, now_ns);
     struct taking k = {s, t};
     blocks_each(&t->blocks, take, &k);
+    live_summary_close(s);
+}
+
+/* What is left of a site, and what was allocated there at a tick or later. */
+static void derive_row(struct live_summary *s, struct amount *left, uint32_t site, uint32_t tick,
+                       uint64_t time_ns, const uint64_t columns[COLUMNS])
+{
+    struct amount of = {columns[COL_BYTES], columns[COL_ALLOCS], columns[COL_USABLE]};
+    if (!left->blocks || !of.blocks)
+        return;
+    if (of.blocks >= left->blocks)
+        of = *left;
+    of.bytes = of.bytes < left->bytes ? of.bytes : left->bytes;
+    of.usable = of.usable < left->usable ? of.usable : left->usable;
+    left->blocks -= of.blocks;
+    left->bytes -= of.bytes;
+    left->usable -= of.usable;
+    *vec_push(&s->rows) = (struct live_row){.site = site,
+                                            .interval = tick,
+                                            .reach = REACH_UNKNOWN,
+                                            .blocks = of.blocks,
+                                            .bytes = of.bytes,
+                                            .usable = of.usable,
+                                            .first_ns = time_ns,
+                                            .last_ns = time_ns};
+}
+
+void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kind kind,
+                         uint64_t now_ns)
+{
+    const struct ledger *l = &t->ledger;
+    const struct units units = {l->accounts.items, offsetof(struct account, site.unit),
+                                sizeof *l->accounts.items, l->accounts.count};
+    struct amount *left = xcalloc(l->accounts.count + 1, sizeof *left);
+    live_summary_begin(s, t, kind, now_ns);
+    for (size_t i = 0; i < l->accounts.count; i++)
+        if (l->accounts.items[i].domain == DOMAIN_HEAP)
+            left[i] = l->accounts.items[i].live;
+    for (size_t i = 0; i < l->dirty.count; i++) {
+        struct delta d = ledger_delta(l, l->dirty.items[i]);
+        derive_row(s, &left[l->dirty.items[i]], l->dirty.items[i], t->tick, now_ns, d.columns);
+    }
+    for (size_t i = t->timeline.slices.count; i-- > 0;) {
+        const struct slice *e = &t->timeline.slices.items[i];
+        struct cursor c = {(const uint8_t *)e->rows.data,
+                           (const uint8_t *)e->rows.data + e->rows.size, NULL, false};
+        uint32_t previous = UINT32_MAX;
+        struct row row;
+        for (size_t k = 0; k < e->row_count && row_take(&c, &previous, &row, &units); k++)
+            derive_row(s, &left[row.site], row.site, e->tick, e->interval.end_ns, row.columns);
+    }
+    free(left);
     live_summary_close(s);
 }
 

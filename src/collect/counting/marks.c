@@ -109,7 +109,7 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
         t->was_paused = true;
         return 0;
     case WIRE_NOTE_TOUCHED:
-        untouched_note(t, words[0] & WIRE_LOW48, words[1]);
+        untouched_note(t, words[0] & WIRE_LOW48, words[1], words[2], words[3]);
         return 0;
     default:
         return 0;

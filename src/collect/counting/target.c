@@ -114,8 +114,11 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->python_size = limited_space ? PYTHON_SMALL : PYTHON_LARGE;
     h->samples_offset = h->python_offset + h->python_size;
     h->rings_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
-    h->size =
-        program_stacks_lay_out(h, h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES, &size);
+    h->eras_offset = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    h->size = program_stacks_lay_out(
+        h, h->eras_offset + (h->in_place ? WIRE_ERAS * sizeof(uint32_t) : 0), &size);
+    if (h->in_place)
+        accounts_lay_out(h, limited_space, &size);
     return size;
 }
 
@@ -124,7 +127,9 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     struct wire_header layout = {.magic = WIRE_MAGIC,
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
-                                 .tick = t->tick,
+                                 .in_place = t->in_place,
+                                 .moment = (uint64_t)t->tick << 32 | t->eras.now,
+                                 .first_era = t->eras.now,
                                  .python_used = 8};
     size_t size = lay_out(limited_space, &layout);
     void *memory = NULL;
@@ -132,6 +137,13 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
                        strerror(-fd));
+    if (t->in_place && !accounts_open(&t->accounts, fd, &layout)) {
+        close(fd);
+        munmap(memory, layout.size);
+        return err_set(err, -ENOMEM, "cannot map the accounts of process %d", t->pid);
+    }
+    t->eras_offset = layout.eras_offset;
+    t->ledger.in_place = t->in_place;
     t->fd = fd;
     t->header = memory;
     t->size = layout.size;
@@ -212,6 +224,8 @@ void target_let_go(struct target *t)
         vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
     realloc_chains_let_go(t);
+    accounts_release(&t->accounts);
+    vec_release(&t->index.parts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     free(t->batch);
@@ -295,7 +309,7 @@ static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
 
 void target_boundary(struct target *t, uint64_t now_ns)
 {
-    uint32_t tick = t->header ? atomic_fetch_add(&t->header->tick, 1) : t->tick;
+    uint32_t tick = t->header ? wire_move_tick(t->header) : t->tick;
     add_boundaries(t, tick, now_ns);
     *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
     t->tick = tick + 1;
@@ -387,10 +401,27 @@ static bool was_seen_to_end(struct target *t)
     return true;
 }
 
+/* The index of a program that runs on may not be that of this moment. */
+static void sum_up_live(struct target *t, uint64_t now_ns)
+{
+    struct live_summary *s = vec_push(&t->scan.results);
+    block_index_read(t);
+    bool known =
+        !t->in_place || (!t->ended && t->index.known && t->blocks.count == t->ledger.live.blocks);
+    (known ? live_summary_take : live_summary_derive)(s, t, SCAN_END, now_ns);
+}
+
 void target_pause(struct target *t, uint64_t now_ns)
 {
+    if (t->header && t->in_place) {
+        for (size_t i = 0; i < t->readers.count; i++)
+            accounts_look(t, &t->readers.items[i], true);
+        accounts_take_counters(t);
+        accounts_end_interval(t, tick_now(t));
+        accounts_settle_sites(t);
+    }
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
-        live_summary_take(vec_push(&t->scan.results), t, SCAN_END, now_ns);
+        sum_up_live(t, now_ns);
     interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
     interval_log_settle(&t->timeline, &t->ledger);
     t->profile.duration_ns = now_ns;
@@ -455,6 +486,20 @@ void target_update_code(struct target *t)
     /* After the nodes: what they refer to was told before them. */
     python_codes_read(&t->python.codes, (const char *)t->header + t->python.offset, t->python.size,
                       atomic_load_explicit(&t->header->python_used, memory_order_acquire));
+}
+
+uint64_t target_watched_peak(struct target *t)
+{
+    if (t->in_place)
+        accounts_raise_peak(t);
+    return ledger_watched_peak(&t->ledger);
+}
+
+void target_watch_peak(struct target *t)
+{
+    ledger_watch(&t->ledger);
+    if (t->in_place)
+        accounts_restart_peak(t);
 }
 
 void target_finish(struct target *t)

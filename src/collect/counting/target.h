@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "collect/counting/accounts.h"
 #include "collect/counting/eras.h"
+#include "collect/counting/block_index.h"
 #include "collect/counting/blocks.h"
 #include "collect/counting/inherit.h"
 #include "collect/counting/realloc_chains.h"
@@ -145,6 +147,14 @@ struct target {
     uint32_t tick; /* ends of intervals before this one have been seen to */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
+    bool in_place;           /* it counts itself */
+    uint64_t eras_offset;
+    struct {
+        VEC(struct wire_index_part) parts; /* of its block index, as far as they were read */
+        bool known;                        /* target.blocks are those of the index */
+        bool held;                         /* and stay as they are: a scan is about them */
+    } index;
+    struct accounts accounts;
     struct ledger ledger;
     struct blocks blocks;
     struct eras eras;
@@ -249,6 +259,9 @@ void target_own(const struct target *t, struct address_set *out);
 bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
+/* The highest that the live total was since target_watch_peak, or the start. */
+uint64_t target_watched_peak(struct target *t);
+void target_watch_peak(struct target *t);
 /* Fills target.profile's sites and totals; the interval log is in target.timeline. */
 void target_finish(struct target *t);
 
@@ -267,5 +280,7 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
+/* Of a process that counts in place: what its threads have not told yet. */
+void drain_look(struct target *t, uint64_t now_ns);
 
 #endif

@@ -5,12 +5,19 @@
 #include "collect/counting/target.h"
 #include "collect/counting/weights.h"
 
-void untouched_note(struct target *t, uint64_t address, uint64_t bytes)
+void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
+                    uint64_t size)
 {
     struct block b, none;
-    if (!blocks_take(&t->blocks, address, &b))
-        return;
-    blocks_put(&t->blocks, &b, &none);
+    if (t->in_place) {
+        if (!accounts_site(t, (uint32_t)account, &b.site))
+            return;
+        b.size = size;
+    } else {
+        if (!blocks_take(&t->blocks, address, &b))
+            return;
+        blocks_put(&t->blocks, &b, &none);
+    }
     uint32_t *index = map_at(&t->untouched.look_of, b.site);
     if (*index == MAP_NONE) {
         *index = (uint32_t)t->untouched.looks.count;

@@ -16,7 +16,8 @@ struct untouched {
 };
 
 /* A WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never resident. */
-void untouched_note(struct target *t, uint64_t address, uint64_t bytes);
+void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
+                    uint64_t size);
 /* Fills target.profile's looks. */
 void untouched_finish(struct target *t);
 void untouched_release(struct untouched *u);

@@ -48,7 +48,9 @@ void scan_prepare(struct target *t, uint64_t thread_pointer)
 static bool is_reallocating(const struct target *t)
 {
     for (size_t i = 0; i < t->readers.count; i++)
-        if (t->readers.items[i].in_realloc && !t->readers.items[i].damaged)
+        if ((t->readers.items[i].in_realloc ||
+             (t->in_place && atomic_load(&t->readers.items[i].ring->reallocating))) &&
+            !t->readers.items[i].damaged)
             return true;
     return false;
 }
@@ -64,6 +66,7 @@ static void mark_moment(struct scanning *s)
         vec_last(&t->boundaries)->marked = true; /* it stays: what comes after is apart */
     }
     target_drain(t, s->time_ns);
+    drain_look(t, s->time_ns);
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
 }
 
@@ -135,11 +138,11 @@ static bool is_hopeless(struct scanning *s)
     const struct target *t = s->target;
     const struct profile *p = &t->profile;
     uint64_t rss = p->stamps.count ? vec_last(&p->stamps)->rss_bytes : 0;
-    uint64_t cost_ns = t->blocks.count * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
+    uint64_t cost_ns = block_index_count(t) * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
     struct err err = {0};
-    if (!t->blocks.count || cost_ns <= s->limit_ns)
+    if (!block_index_count(t) || cost_ns <= s->limit_ns)
         return false;
-    refuse(s, cost_ns, t->blocks.count, &err);
+    refuse(s, cost_ns, block_index_count(t), &err);
     s->unreachable = xstrdup(err.text);
     return true;
 }
@@ -148,7 +151,8 @@ static bool is_hopeless(struct scanning *s)
 static int check_cost(struct scanning *s, struct err *err)
 {
     const struct target *t = s->target;
-    uint64_t blocks = t->blocks.count, cost_ns = 0, bytes = address_set_bytes(&s->memory.resident);
+    uint64_t blocks = block_index_count(t), cost_ns = 0,
+             bytes = address_set_bytes(&s->memory.resident);
     if (s->limit_ns == UINT64_MAX)
         return 0;
     if (t->forked && !t->has_forked && s->memory.residency) {
@@ -182,8 +186,10 @@ static void look(struct scanning *s, bool stops_threads)
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
     mark_moment(s);
-    int seen = t->blocks.count ? memory_map(&s->memory, t->pid) : 0;
-    if (t->blocks.count && !seen) {
+    block_index_read(t);
+    t->index.held = true;
+    int seen = block_index_count(t) ? memory_map(&s->memory, t->pid) : 0;
+    if (block_index_count(t) && !seen) {
         memory_find_resident(&s->memory);
         seen = memory_try(&s->memory);
     }
@@ -194,9 +200,9 @@ static void look(struct scanning *s, bool stops_threads)
                        "the program's memory could not be read: %s; looking into it must be "
                        "permitted ('tidemark doctor' tells what forbids it)",
                        strerror(-seen));
-    if (!code && t->blocks.count)
+    if (!code && block_index_count(t))
         code = check_cost(s, &err);
-    if (!code && t->blocks.count)
+    if (!code && block_index_count(t))
         follow_pointers(s, &h);
     if (s->footprint)
         footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
@@ -221,14 +227,17 @@ void scan_look(struct scanning *s)
     pthread_t stopper;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
+    drain_look(t, since_start_ns(t));
     if (is_hopeless(s)) {
         mark_moment(s);
+        block_index_read(t);
+        t->index.held = true;
         if (s->footprint)
             footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                            stop_threads_count(t->pid) == 1);
         return;
     }
-    bool stands_still = s->waiting && (!t->blocks.count || stop_threads_count(t->pid) == 1);
+    bool stands_still = s->waiting && (!block_index_count(t) || stop_threads_count(t->pid) == 1);
     if (stands_still || pthread_create(&stopper, NULL, look_and_stop, s) != 0)
         look(s, false);
     else
@@ -303,7 +312,8 @@ static void add_led(struct summing *k)
 void scan_finish(struct scanning *s)
 {
     struct target *t = s->target;
-    if (s->left_out && t->blocks.count * COST_SUM > s->limit_ns) {
+    t->index.held = false;
+    if (s->left_out && block_index_count(t) * COST_SUM > s->limit_ns) {
         /* Even these sums would take too long. Those that target_pause makes tell less, and take
          * half of the time. */
         reachability_release(&s->reach);
@@ -317,7 +327,10 @@ void scan_finish(struct scanning *s)
     if (s->unreachable)
         reachability_release(&s->reach);
     reachability_run(&s->reach);
-    live_summary_begin(live_summary, t, s->kind, s->time_ns);
+    if (t->in_place && !t->index.known)
+        live_summary_derive(live_summary, t, s->kind, s->time_ns);
+    else
+        live_summary_begin(live_summary, t, s->kind, s->time_ns);
     live_summary->scan.intervals = s->tick;
     live_summary->scan.held_ns = s->held_ns;
     live_summary->scan.residency = s->memory.residency;

@@ -64,6 +64,19 @@ static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)
     return NULL;
 }
 
+/* One that slept in the kernel could not be let go when it was last to be stopped: it is ours still,
+ * and only who traces a thread can interrupt it. */
+bool stop_threads_seize(pid_t tid)
+{
+    bool seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+    int why = errno;
+    if (!seized && why != EPERM)
+        return false;
+    bool interrupted = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
+    errno = why;
+    return seized || interrupted;
+}
+
 /* Seizes threads that are new; how many, or a negative errno. */
 static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
 {
@@ -74,10 +87,8 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
     for (pid_t tid; seized >= 0 && (tid = proc_next_number(all));) {
         if (tid == waiting || thread_of(h, tid))
             continue;
-        int code = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? 0 : errno;
-        /* One that could not stop at an earlier time (vfork) is ours still: it can be interrupted. */
-        bool ours = (!code || code == EPERM) && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
-        if (ours || !code) {
+        int code = stop_threads_seize(tid) ? 0 : errno;
+        if (!code) {
             *vec_push(&h->threads) = (struct stopped_thread){.tid = tid};
             seized++;
         } else if (code != ESRCH && !is_dead(h->pid, tid)) {

@@ -40,4 +40,8 @@ void stop_threads_end(struct stopped_threads *h);
 /* How many threads it has; 0: it is gone. */
 unsigned stop_threads_count(pid_t pid);
 
+/* Begins to trace one thread and interrupts it, without waiting until it stops; false, and errno: it
+ * cannot be. */
+bool stop_threads_seize(pid_t tid);
+
 #endif

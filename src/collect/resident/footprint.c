@@ -91,6 +91,10 @@ void footprint_look(struct footprint_look *l, struct target *t, enum footprint_k
                     uint64_t now_ns, bool exact)
 {
     uint64_t begun = monotonic_ns();
+    if (kind != FOOTPRINT_EXIT) { /* else the scan has read them */
+        drain_look(t, now_ns);
+        block_index_read(t);
+    }
     *l = (struct footprint_look){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
     proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
@@ -192,7 +196,7 @@ void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 
 uint64_t footprint_cost_ns(const struct target *t)
 {
-    uint64_t blocks = t->blocks.count;
+    uint64_t blocks = block_index_count(t);
     for (size_t i = 0; i < t->inheritance.tables.count; i++)
         blocks += t->inheritance.tables.items[i].count;
     return blocks * COST_BLOCK_NS + stamps_resident_pages(t) * COST_PAGE_NS;

@@ -3,12 +3,19 @@
 /* Where a block begins is looked for page by page, so far back at most: 1 GiB. */
 #define FURTHEST (UINT64_C(1) << 30)
 
+static bool holding(struct target *t, uint64_t address, uint64_t lowest, struct blocks_gap *gap,
+                    struct block *out)
+{
+    return t->in_place ? block_index_holding(t, address, lowest, out)
+                       : blocks_holding(&t->blocks, address, lowest, gap, out);
+}
+
 static bool is_last(struct owner *last, struct target *t, uint64_t address)
 {
     struct block now, *b = &last->block;
     return address >= b->address && address - b->address < b->usable &&
-           blocks_holding(&t->blocks, b->address, b->address, NULL, &now) &&
-           now.address == b->address && now.usable == b->usable && now.site == b->site;
+           holding(t, b->address, b->address, NULL, &now) && now.address == b->address &&
+           now.usable == b->usable && now.site == b->site;
 }
 
 bool owner_find(struct owner *last, struct target *t, const struct sampled_map *m, uint64_t address,
@@ -20,8 +27,7 @@ bool owner_find(struct owner *last, struct target *t, const struct sampled_map *
     uint64_t lowest = range ? range->start : m->start;
     if (address - lowest > FURTHEST)
         lowest = address - FURTHEST;
-    if (is_last(last, t, address) ||
-        blocks_holding(&t->blocks, address, lowest, &last->gap, &last->block)) {
+    if (is_last(last, t, address) || holding(t, address, lowest, &last->gap, &last->block)) {
         *account = last->block.site;
         return true;
     }

@@ -249,13 +249,14 @@ static void give_figures(struct session *s, struct client *v)
         return;
     }
     target_drain(t, elapsed_ns(s) - t->start_ns);
+    drain_look(t, elapsed_ns(s) - t->start_ns);
     struct wire_figures figures = {.live_bytes = t->ledger.live.bytes,
                                    .live_blocks = t->ledger.live.blocks,
                                    .total_bytes = t->ledger.allocated_bytes,
                                    .allocations = t->ledger.allocations,
-                                   .peak_bytes = ledger_watched_peak(&t->ledger)};
+                                   .peak_bytes = target_watched_peak(t)};
     if (v->request.restart_peak)
-        ledger_watch(&t->ledger);
+        target_watch_peak(t);
     client_give(v, &figures, sizeof figures, 1);
 }
 

@@ -308,7 +308,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         if (!t->ended) { /* abandoned: it goes on without us */
             if (t->header) {
                 atomic_store(&t->header->detached, 1);
-                atomic_fetch_add(&t->header->tick, 1);
+                wire_move_tick(t->header);
             }
             target_end(t, elapsed_ns(s) - t->start_ns);
             target_explain(t, "the program went on when recording ended");

@@ -48,9 +48,13 @@ struct session_options {
     const char *const *mark_on; /* functions whose entries are marks */
     size_t mark_on_count;
     enum wire_on_full on_full;
+    bool in_place; /* programs count themselves (wire/accounts.h) */
     uint64_t interval_ns;
-    const char *output;             /* pattern (output.h) */
-    uint64_t snapshot_every_ns;     /* 0: none but those that are asked for */
+    const char *output;         /* pattern (output.h) */
+    uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
+    /* Takes those of the clock, in a copy of the collector; NULL: they are written to files. */
+    int (*push_snapshot)(void *context, const struct strbuf *bytes, struct err *err);
+    void *push_context;
     const struct trigger *triggers; /* of further ones (triggers.h) */
     size_t trigger_count;
     unsigned keep_snapshots;   /* of those that nobody asked for, so many of the newest; 0: all */

@@ -59,6 +59,12 @@ static bool is_look(const struct client *asker)
     return asker && asker->request.kind == WIRE_LOOK;
 }
 
+/* One of ours that goes to a server: it has no file. */
+static bool is_pushed(const struct session *s, const struct client *asker)
+{
+    return !asker && s->options->push_snapshot;
+}
+
 /* Who watches gets a descriptor: no file is left behind, whatever becomes of it. */
 static int give_look(struct client *asker, const struct strbuf *bytes)
 {
@@ -86,6 +92,8 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     compose_copy(s, now, r, &bytes);
     if (is_look(asker))
         _exit(give_look(asker, &bytes) != 0);
+    if (is_pushed(s, asker))
+        _exit(s->options->push_snapshot(s->options->push_context, &bytes, &err) != 0);
     int code = output_write(&name, &bytes, &err);
     if (is_waited_for(asker)) {
         char *text =
@@ -127,7 +135,8 @@ static void settle(struct session *s, struct snapshot *one, int status)
     if (status != 0 && one->file && output_is_file(one->file))
         output_discard(one->file, one->writer);
     if (status != 0 && one->ours) {
-        set_note(s, "snapshot %N could not be written", (uint64_t)one->number);
+        set_note(s, "snapshot %N could not be %s", (uint64_t)one->number,
+                 one->file ? "written" : "pushed");
         one->ours = false;
     }
     one->writer = 0;
@@ -195,7 +204,8 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
 {
     unsigned number = s->snapshot_count + 1;
     char *name = NULL;
-    int code = is_look(asker) ? 0 : name_snapshot(s, pattern, number, &name, err);
+    bool no_file = is_look(asker) || is_pushed(s, asker);
+    int code = no_file ? 0 : name_snapshot(s, pattern, number, &name, err);
     if (code)
         return code;
     if (is_look(asker))

@@ -8,6 +8,8 @@
 #define TIDE_MACHINE_INTERRUPTED_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <ucontext.h>
 
 static inline bool interrupted_call(const ucontext_t *u)
@@ -20,6 +22,13 @@ static inline long interrupted_number(const ucontext_t *u)
 {
     (void)u;
     return -1;
+}
+
+static inline const uint64_t *interrupted_mask(const ucontext_t *u, long number)
+{
+    (void)u;
+    (void)number;
+    return NULL;
 }
 
 static inline void interrupted_again(ucontext_t *u, long number)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #define INTERRUPTED_PAGE 4096
@@ -53,6 +54,29 @@ static inline long interrupted_number(const ucontext_t *u)
     if (from < 2 || from == 11) /* the call has changed these */
         return -1;
     return (long)(uint32_t)u->uc_mcontext.gregs[registers[from]];
+}
+
+/* The set of signals that are blocked while this call lasts, which the kernel has read; NULL: it has
+ * none. */
+static inline const uint64_t *interrupted_mask(const ucontext_t *u, long number)
+{
+    const greg_t *g = u->uc_mcontext.gregs;
+    const uint64_t *pair = (const uint64_t *)(uintptr_t)g[REG_R9];
+    switch (number) {
+    case SYS_rt_sigsuspend:
+        return (const uint64_t *)(uintptr_t)g[REG_RDI];
+    case SYS_ppoll:
+        return (const uint64_t *)(uintptr_t)g[REG_R10];
+    case SYS_pselect6:
+        return pair ? (const uint64_t *)(uintptr_t)pair[0] : NULL;
+    case SYS_epoll_pwait:
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2:
+#endif
+        return (const uint64_t *)(uintptr_t)g[REG_R8];
+    default:
+        return NULL;
+    }
 }
 
 static inline void interrupted_again(ucontext_t *u, long number)

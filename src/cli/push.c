@@ -1,0 +1,250 @@
+#include "cli/push.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/say.h"
+#include "cli/http.h"
+#include "cli/push_queue.h"
+#include "export/export.h"
+#include "store/reader.h"
+
+/* What Pyroscope takes unless it is configured otherwise. */
+#define MAX_BYTES   (4 << 20)
+#define MAX_SAMPLES 16000
+#define MAX_DEPTH   1000
+
+#define FIRST_WAIT   500 /* ms; each further one is twice as long, up to */
+#define LONGEST_WAIT 30000
+
+#define tell(...)                                                                                  \
+    do {                                                                                           \
+        struct strbuf line_ = {0};                                                                 \
+        say(&line_, "tidemark push: " __VA_ARGS__);                                                \
+        fprintf(stderr, "%s\n", line_.data);                                                       \
+        strbuf_release(&line_);                                                                    \
+    } while (0)
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+/* Half to one and a half of it, so that a fleet does not come back all at once. */
+static void wait_about(unsigned ms)
+{
+    struct timespec now, left;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t wait = ms / 2 + (uint64_t)(now.tv_nsec / 1000 + getpid()) % ms;
+    left = (struct timespec){.tv_sec = (time_t)(wait / 1000),
+                             .tv_nsec = (long)(wait % 1000) * 1000000};
+    while (nanosleep(&left, &left) && errno == EINTR)
+        ;
+}
+
+static bool is_busy(long status)
+{
+    return status == 408 || status == 429 || status >= 500;
+}
+
+/* Will it never take this profile? Other refusals are about the address or the password. */
+static bool is_refused(long status)
+{
+    return status == 400 || status == 413 || status == 415 || status == 422;
+}
+
+/* 0: the server has it. -EBADMSG: it will never take it. Other negative codes: not now. */
+static int send_one(const struct push *w, const struct pushed *one, struct err *err)
+{
+    char *url = xasprintf("%s/ingest?%s", w->target.url, one->question);
+    const char *token = getenv("TIDEMARK_PUSH_TOKEN");
+    const struct http_post post = {.url = url,
+                                   .user = w->target.user,
+                                   .password = w->target.password,
+                                   .token = token && *token ? token : NULL,
+                                   .ca = w->ca,
+                                   .content_type = "application/octet-stream",
+                                   .body = one->body.data,
+                                   .size = one->body.size};
+    struct http_answer answer;
+    struct err why = {{0}};
+    int code;
+    for (unsigned tried = 0, wait = FIRST_WAIT;; tried++) {
+        code = http_post(&post, &answer, &why);
+        bool again = code == -EAGAIN || (!code && is_busy(answer.status));
+        if (!again || tried == w->retries)
+            break;
+        wait_about(wait);
+        wait = wait * 2 < LONGEST_WAIT ? wait * 2 : LONGEST_WAIT;
+    }
+    free(url);
+    if (!code && answer.status >= 200 && answer.status < 300)
+        return 0;
+    struct strbuf text = {0};
+    if (code)
+        say(&text, "%s: %s", w->target.url, why.text);
+    else
+        say(&text, "%s answers %d%s%s", w->target.url, (int64_t)answer.status,
+            *answer.text ? ": " : "", answer.text);
+    err_set(err, -EIO, "%s", text.data);
+    strbuf_release(&text);
+    return !code && is_refused(answer.status) ? -EBADMSG : -EIO;
+}
+
+/* What was kept earlier. 0: all of it is sent, or will never be; or negative: not now. */
+static int send_queue(const struct push *w, const struct push_queue *q, struct err *err)
+{
+    size_t sent = 0;
+    int code = 0;
+    for (size_t i = 0; i < q->files.count && !code; i++) {
+        struct pushed one;
+        struct err why = {{0}};
+        code = push_queue_read(q->files.items[i], &one, &why);
+        if (!code)
+            code = send_one(w, &one, &why);
+        bool gone = !code || code == -EBADMSG || code == -EINVAL;
+        if (gone && !unlink(q->files.items[i]) && code)
+            tell("a profile from the queue was dropped: %s", why.text);
+        sent += !code;
+        if (gone || code == -ENOENT)
+            code = 0;
+        else
+            *err = why;
+        pushed_release(&one);
+    }
+    if (sent && !w->quiet)
+        tell("sent %N profile(s) from the queue first", sent);
+    return code;
+}
+
+static int keep(const struct push_queue *q, const struct pushed *one, struct err *err)
+{
+    struct err why = {{0}}, full = *err;
+    size_t dropped = 0;
+    int code = push_queue_add(q, one, &dropped, &why);
+    if (code)
+        err_set(err, -EIO, "%.250s; it is lost: %.200s", full.text, why.text);
+    else
+        err_set(err, -EIO, "%.300s; kept in %.150s", full.text, q->folder);
+    if (dropped)
+        tell("the queue in %s is full: dropped its oldest %N profile(s)", q->folder, dropped);
+    return -EIO;
+}
+
+static int deliver(const struct push *w, const struct pushed *one, struct err *err)
+{
+    struct push_queue q = {.lock = -1};
+    if (!w->queue)
+        return send_one(w, one, err);
+    int code = push_queue_open(&q, w->queue, (uint64_t)w->queue_size, err);
+    if (!code) {
+        code = send_queue(w, &q, err);
+        if (!code)
+            code = send_one(w, one, err);
+        if (code && code != -EBADMSG)
+            code = keep(&q, one, err);
+    }
+    push_queue_close(&q);
+    return code;
+}
+
+/* What stands in the URL behind '?'. Times are whole seconds; a recording that was imported has
+ * none, and then it is now. */
+static char *question(const struct push *w, const struct profile *p, const struct pprof_limits *l)
+{
+    struct strbuf series = {0}, out = {0};
+    char *name = push_name_of(w->name            ? w->name
+                              : p->command.count ? path_base(p->command.items[0])
+                                                 : "");
+    strbuf_puts(&series, name);
+    strbuf_puts(&series, "{");
+    for (size_t i = 0; i < w->labels.count; i++)
+        strbuf_printf(&series, "%s%s", i ? "," : "", w->labels.items[i]);
+    strbuf_puts(&series, "}");
+    uint64_t until = l->until_unix_ns ? l->until_unix_ns / 1000000000 : (uint64_t)time(NULL);
+    uint64_t from = l->until_unix_ns ? l->from_unix_ns / 1000000000 : until;
+    strbuf_puts(&out, "name=");
+    push_escape(&out, series.data);
+    strbuf_printf(&out, "&from=%llu&until=%llu&spyName=tidemark&format=pprof",
+                  (unsigned long long)from, (unsigned long long)until);
+    strbuf_release(&series);
+    free(name);
+    return strbuf_detach(&out);
+}
+
+static void tell_pruned(const struct push *w, const struct pprof_limits *l, enum metric metric)
+{
+    if (w->silent)
+        return;
+    if (l->cut)
+        tell("%N stack(s) with more than %N calls: the innermost calls became [other]", l->cut,
+             (uint64_t)MAX_DEPTH);
+    if (l->pruned)
+        tell("the server takes %N stacks in 4 MiB: the smallest %N, with %d %s of %s, became "
+             "[other]",
+             (uint64_t)MAX_SAMPLES, l->pruned, l->other.amount, metric_unit(metric),
+             report_metric_title(metric));
+}
+
+int push_recording(const struct push *w, struct recording *r, const struct query *q,
+                   bool metric_given, struct err *err)
+{
+    struct pprof_limits limits = {
+        .max_bytes = MAX_BYTES, .max_samples = MAX_SAMPLES, .max_depth = MAX_DEPTH};
+    struct strbuf notes = {0};
+    struct pushed one = {0};
+    const struct profile *profile;
+    struct export export = {.recording = r,
+                            .query = q,
+                            .metric_given = metric_given,
+                            .out = &one.body,
+                            .notes = &notes,
+                            .limits = &limits};
+    int code = answer_process(r, q, &profile, err);
+    if (!code)
+        code = export_pprof(&export, err);
+    if (!code) {
+        one.question = question(w, profile, &limits);
+        tell_pruned(w, &limits, q->metric);
+        code = deliver(w, &one, err);
+    }
+    if (!code && !w->quiet)
+        tell("sent %N stack(s) to %s", limits.samples, w->target.url);
+    pushed_release(&one);
+    strbuf_release(&notes);
+    return code == 0 ? 0 : code == -EINVAL ? code : -EIO;
+}
+
+int push_live(const struct push *w, const char *path, struct err *err)
+{
+    struct recording *r = NULL;
+    struct query q;
+    int code = recording_read(path, &r, err);
+    if (code)
+        return code;
+    query_init(&q);
+    q.metric = METRIC_LIVE;
+    code = push_recording(w, r, &q, true, err);
+    query_release(&q);
+    recording_free(r);
+    return code;
+}
+
+int push_snapshot(void *context, const struct strbuf *bytes, struct err *err)
+{
+    char path[32];
+    int fd = memfd_create("tidemark", MFD_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    int code = 0;
+    if (!file || fwrite(bytes->data, 1, bytes->size, file) != bytes->size || fflush(file))
+        code = err_set(err, -EIO, "there is no memory for a snapshot: %s", strerror(errno));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!code)
+        code = push_live(context, path, err);
+    if (file)
+        fclose(file);
+    return code;
+}

@@ -1,0 +1,571 @@
+#include "collect/counting/accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "collect/counting/target.h"
+
+#define UNIT         sizeof(struct wire_account)
+#define LIMITED      (1u << 17) /* accounts, where address space is scarce */
+#define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
+#define PENDING_BYTES                                                                              \
+    (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static unsigned window_of(uint32_t number)
+{
+    return 31 - (unsigned)__builtin_ctz(WIRE_ACCOUNTS_FIRST) -
+           (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
+}
+
+static size_t window_start(unsigned window)
+{
+    return (size_t)WIRE_ACCOUNTS_FIRST * ((1u << window) - 1);
+}
+
+void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size)
+{
+    struct rlimit limit;
+    unsigned windows = limited_space ? 4 : ACCOUNTS_WINDOWS;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
+        while (windows > 1 && *file_size + window_start(windows) * UNIT > limit.rlim_cur)
+            windows--;
+    h->accounts_offset = *file_size;
+    h->accounts_limit = (uint32_t)window_start(windows);
+    h->totals.accounts_end = WIRE_ACCOUNT_FIRST;
+    h->totals.peak_epoch = 1;
+    h->totals.peak_tick = 1;
+    *file_size += window_start(windows) * UNIT;
+}
+
+bool accounts_open(struct accounts *a, int fd, const struct wire_header *h)
+{
+    void *first = mmap(NULL, WIRE_ACCOUNTS_FIRST * UNIT, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                       (off_t)h->accounts_offset);
+    *a = (struct accounts){.limit = h->accounts_limit};
+    if (first == MAP_FAILED)
+        return false;
+    a->windows[0] = first;
+    return true;
+}
+
+void accounts_release(struct accounts *a)
+{
+    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+        if (a->windows[i])
+            munmap((void *)(uintptr_t)a->windows[i], ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT);
+    vec_release(&a->ledger_accounts);
+    map_release(&a->shown_of);
+    vec_release(&a->shown);
+    vec_release(&a->early);
+    *a = (struct accounts){0};
+}
+
+/* As the recorder does: from the window before, which is of the same file. */
+static bool window_map(struct accounts *a, unsigned window)
+{
+    size_t size = ((size_t)WIRE_ACCOUNTS_FIRST << window) * UNIT;
+    if (a->windows[window])
+        return true;
+    if (!window || !window_map(a, window - 1))
+        return false;
+    const char *last_page = a->windows[window - 1] + size / 2 - WIRE_PAGE;
+    char *copy = mremap((void *)(uintptr_t)last_page, 0, size + WIRE_PAGE, MREMAP_MAYMOVE);
+    if (copy == MAP_FAILED)
+        return false;
+    munmap(copy, WIRE_PAGE);
+    a->windows[window] = copy + WIRE_PAGE;
+    return true;
+}
+
+/* An account as it is now; NULL: there is no such. */
+static const volatile struct wire_account *account_at(struct target *t, uint32_t number)
+{
+    struct accounts *a = &t->accounts;
+    uint32_t end = atomic_load_explicit(&t->header->totals.accounts_end, memory_order_acquire);
+    if (number < WIRE_ACCOUNT_FIRST || number >= end || number >= a->limit ||
+        !window_map(a, window_of(number)))
+        return NULL;
+    unsigned window = window_of(number);
+    return (const volatile void *)(a->windows[window] + (number - window_start(window)) * UNIT);
+}
+
+/* --- accounts and sites ----------------------------------------------------------------------- */
+
+static uint32_t *ledger_account_of(struct accounts *a, uint32_t number)
+{
+    if (number >= a->ledger_accounts.count) {
+        size_t count = (size_t)number * 2 + 64;
+        vec_reserve(&a->ledger_accounts, count);
+        memset(a->ledger_accounts.items + a->ledger_accounts.count, 0,
+               (count - a->ledger_accounts.count) * sizeof(uint32_t));
+        a->ledger_accounts.count = count;
+    }
+    return &a->ledger_accounts.items[number];
+}
+
+/* The thread that now counts as this owner. */
+static uint32_t thread_of(const struct target *t, uint32_t owner)
+{
+    for (size_t i = 0; i < t->readers.count; i++)
+        if (atomic_load(&t->readers.items[i].ring->owner) / WIRE_ACCOUNT_OWNER ==
+            owner / WIRE_ACCOUNT_OWNER)
+            return t->readers.items[i].thread;
+    return NO_THREAD;
+}
+
+/* 1 + the ledger's account; 0: not known. `thread`: whose it is; NO_THREAD: to be found out. */
+static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
+{
+    uint32_t *known = ledger_account_of(&t->accounts, number);
+    if (*known)
+        return *known;
+    const volatile struct wire_account *a = account_at(t, number);
+    if (!a)
+        return 0;
+    uint32_t node = a->node, owner = a->owner;
+    enum stack_state state;
+    if (owner & WIRE_ACCOUNT_OTHERS)
+        return 0;
+    if (thread == NO_THREAD && (thread = thread_of(t, owner)) == NO_THREAD)
+        return 0;
+    if (!program_stacks_state(&t->program_stacks, node, &state)) {
+        node = 0;
+        state = STACK_INCOMPLETE;
+    }
+    *known = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    return *known;
+}
+
+bool accounts_site(struct target *t, uint32_t number, uint32_t *site)
+{
+    uint32_t known = meet(t, number, NO_THREAD);
+    *site = known - 1;
+    return known != 0;
+}
+
+/* The size that stands for those of an account in packed rows: it is in the bucket of the first. */
+static void set_unit(struct target *t, uint32_t number, struct account *to,
+                     const uint64_t columns[COLUMNS])
+{
+    const volatile struct wire_account *a = account_at(t, number);
+    unsigned bucket = a ? a->owner & WIRE_ACCOUNT_BUCKET : 0;
+    uint64_t size = columns[COL_BYTES] / columns[COL_ALLOCS];
+    if (size_bucket(size) != bucket)
+        size = size_bucket_from(bucket);
+    to->has_unit = true;
+    to->site.unit_bytes = size;
+    to->site.unit_usable = columns[COL_USABLE] / columns[COL_ALLOCS];
+    to->only_bucket = (uint8_t)bucket;
+}
+
+static void apply(struct target *t, uint32_t number, uint32_t known, uint32_t thread,
+                  const uint64_t columns[COLUMNS])
+{
+    struct ledger *l = &t->ledger;
+    struct account *a = &l->accounts.items[known - 1];
+    if (!a->has_unit && columns[COL_ALLOCS])
+        set_unit(t, number, a, columns);
+    ledger_row(l, known - 1, columns);
+    t->events += columns[COL_ALLOCS] + columns[COL_FREES];
+    if (a->thread != (uint16_t)thread && columns[COL_FREES]) {
+        uint32_t foreign = ledger_account(l, 0, thread, DOMAIN_FOREIGN, STACK_WHOLE);
+        ledger_sample(l, foreign, columns[COL_FREES], columns[COL_FREED], COLUMNS);
+    }
+}
+
+static bool is_empty(const uint64_t columns[COLUMNS])
+{
+    for (unsigned i = 0; i < COLUMNS; i++)
+        if (columns[i])
+            return false;
+    return true;
+}
+
+/* What a thread did at one of its accounts. */
+static void take_row(struct target *t, uint32_t thread, uint32_t number,
+                     const uint64_t columns[COLUMNS])
+{
+    const volatile struct wire_account *a = account_at(t, number);
+    if (!a || is_empty(columns))
+        return;
+    uint32_t owner = a->owner, of = owner & WIRE_ACCOUNT_OTHERS ? a->node : number;
+    uint32_t known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
+    if (known) {
+        apply(t, of, known, thread, columns);
+        return;
+    }
+    struct early_row *early = vec_push(&t->accounts.early);
+    *early = (struct early_row){.account = of, .thread = thread};
+    memcpy(early->columns, columns, sizeof early->columns);
+}
+
+static void take_early(struct target *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->accounts.early.count; i++) {
+        struct early_row e = t->accounts.early.items[i];
+        uint32_t known = meet(t, e.account, NO_THREAD);
+        if (known)
+            apply(t, e.account, known, e.thread, e.columns);
+        else
+            t->accounts.early.items[kept++] = e;
+    }
+    t->accounts.early.count = kept;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void row_record(struct target *t, struct reader *r, const uint64_t *w)
+{
+    uint32_t number = (uint32_t)w[0];
+    uint64_t c[COLUMNS] = {0}, slack, slack_freed;
+    if (WIRE_KIND(w[0]) == WIRE_ROW_SMALL) {
+        c[COL_ALLOCS] = w[0] >> 40 & 0xff;
+        c[COL_FREES] = w[0] >> 32 & 0xff;
+        c[COL_BYTES] = w[1] >> 44;
+        c[COL_FREED] = w[1] >> 24 & 0xfffff;
+        slack = w[1] >> 12 & 0xfff;
+        slack_freed = w[1] & 0xfff;
+    } else {
+        c[COL_ALLOCS] = w[1] >> 32;
+        c[COL_FREES] = (uint32_t)w[1];
+        c[COL_BYTES] = w[2];
+        c[COL_FREED] = w[3];
+        slack = w[4] >> 32;
+        slack_freed = (uint32_t)w[4];
+        c[COL_TEMPS] = w[5] >> 32;
+        c[COL_REALLOCS] = (uint32_t)w[5];
+        c[COL_TEMP_BYTES] = w[6];
+    }
+    c[COL_USABLE] = c[COL_BYTES] + slack;
+    c[COL_USABLE_FREED] = c[COL_FREED] + slack_freed;
+    uint32_t shown = t->accounts.shown.count ? map_get(&t->accounts.shown_of, number) : MAP_NONE;
+    if (shown != MAP_NONE) {
+        struct shown_row *s = &t->accounts.shown.items[shown];
+        for (unsigned i = 0; i < COLUMNS; i++)
+            c[i] -= s->columns[i];
+        memset(s->columns, 0, sizeof s->columns);
+    }
+    take_row(t, r->thread, number, c);
+}
+
+/* The site of a block that a thread speaks of: mostly its own. */
+static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t owner,
+                    uint32_t *site)
+{
+    const volatile struct wire_account *a = account_at(t, number);
+    bool own = a && a->owner / WIRE_ACCOUNT_OWNER == owner;
+    uint32_t known = a ? meet(t, number, own ? thread : NO_THREAD) : 0;
+    *site = known - 1;
+    return known != 0;
+}
+
+static void growth_record(struct target *t, const struct reader *r, const uint64_t *w)
+{
+    const volatile struct wire_account *a = account_at(t, (uint32_t)w[4]);
+    uint32_t old_site, site, by_realloc = WIRE_DETAIL(w[0]);
+    uint32_t owner = a ? a->owner / WIRE_ACCOUNT_OWNER : 0;
+    if (!site_of(t, r->thread, (uint32_t)w[4], owner, &site) ||
+        !site_of(t, r->thread, (uint32_t)(w[4] >> 32), owner, &old_site))
+        return;
+    struct fresh f = {.address = w[1] & WIRE_LOW48,
+                      .size = w[3] & WIRE_LOW48,
+                      .account = site,
+                      .birth = (uint32_t)w[5]};
+    struct block old = {.address = w[0] & WIRE_LOW48,
+                        .size = w[2] & WIRE_LOW48,
+                        .site = old_site,
+                        .birth = (uint32_t)(w[5] >> 32)};
+    if (by_realloc)
+        realloc_chains_realloced(t, &f, &old);
+    else if (!t->ledger.accounts.items[old_site].any_size)
+        realloc_chains_replaced(t, &f, &old);
+}
+
+void accounts_record(struct target *t, struct reader *r, const uint64_t *words)
+{
+    if (WIRE_KIND(words[0]) == WIRE_GROWTH)
+        growth_record(t, r, words);
+    else
+        row_record(t, r, words);
+}
+
+/* --- what is not in a row yet ----------------------------------------------------------------- */
+
+static void columns_now(const volatile struct wire_account *a, uint64_t c[COLUMNS])
+{
+    memset(c, 0, COLUMNS * sizeof *c);
+    c[COL_ALLOCS] = a->allocs;
+    c[COL_FREES] = a->frees;
+    c[COL_BYTES] = a->bytes;
+    c[COL_FREED] = a->freed;
+    c[COL_TEMPS] = a->temps;
+    c[COL_TEMP_BYTES] = a->temp_bytes;
+    c[COL_REALLOCS] = a->reallocs;
+    c[COL_USABLE] = c[COL_BYTES] + a->slack;
+    c[COL_USABLE_FREED] = c[COL_FREED] + a->slack_freed;
+}
+
+static void show(struct target *t, uint32_t thread, uint32_t number, const uint64_t now[COLUMNS])
+{
+    uint32_t *place = map_at(&t->accounts.shown_of, number);
+    uint64_t more[COLUMNS];
+    if (*place == MAP_NONE) {
+        *place = (uint32_t)t->accounts.shown.count;
+        *vec_push(&t->accounts.shown) = (struct shown_row){.account = number};
+    }
+    struct shown_row *s = &t->accounts.shown.items[*place];
+    for (unsigned i = 0; i < COLUMNS; i++)
+        more[i] = now[i] - s->columns[i];
+    memcpy(s->columns, now, sizeof s->columns);
+    take_row(t, thread, number, more);
+}
+
+bool accounts_look(struct target *t, struct reader *r, bool ended)
+{
+    struct wire_ring *ring = r->ring;
+    uint64_t written = atomic_load_explicit(&ring->written, memory_order_acquire);
+    uint32_t turn = atomic_load_explicit(&ring->rows_written, memory_order_acquire), in_ring = 0;
+    if (r->thread == NO_THREAD || r->damaged)
+        return true;
+    if (!ended && (turn % 2 || written != r->at))
+        return false;
+    if (ended && atomic_load(&ring->row_of) && written >= atomic_load(&ring->row_end))
+        in_ring = atomic_load(&ring->row_of);
+    VEC(struct shown_row) rows = {0};
+    uint32_t number = atomic_load_explicit(&ring->dirty, memory_order_acquire);
+    for (uint32_t left = t->accounts.limit; number && number != WIRE_LAST && left; left--) {
+        const volatile struct wire_account *a = account_at(t, number);
+        if (!a)
+            break;
+        if (number != in_ring) {
+            struct shown_row *row = vec_push(&rows);
+            row->account = number;
+            columns_now(a, row->columns);
+        }
+        number = a->next_dirty;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    bool whole = ended || (atomic_load(&ring->rows_written) == turn &&
+                           atomic_load(&ring->written) == written);
+    for (size_t i = 0; i < rows.count && whole; i++)
+        show(t, r->thread, rows.items[i].account, rows.items[i].columns);
+    vec_release(&rows);
+    return whole;
+}
+
+/* --- the end of an interval, eras, the peak --------------------------------------------------- */
+
+void accounts_note_counters(struct target *t)
+{
+    t->accounts.unknown_now = atomic_load(&t->header->totals.unknown_frees);
+}
+
+void accounts_take_unknown(struct target *t)
+{
+    uint64_t unknown = t->accounts.unknown_now, more = unknown - t->accounts.unknown_frees;
+    *(t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees) += more;
+    t->accounts.unknown_frees = unknown;
+}
+
+void accounts_inherited(struct target *t, uint64_t blocks, uint64_t bytes)
+{
+    t->profile.inherited.freed_blocks = blocks;
+    t->profile.inherited.freed_bytes = bytes;
+}
+
+void accounts_take_counters(struct target *t)
+{
+    struct wire_totals *totals = &t->header->totals;
+    take_early(t);
+    t->missed_frees = atomic_load(&totals->missed_frees);
+    accounts_inherited(t, atomic_load(&totals->inherited_blocks),
+                       atomic_load(&totals->inherited_bytes));
+}
+
+void accounts_end_interval(struct target *t, uint32_t tick)
+{
+    struct wire_totals *totals = &t->header->totals;
+    uint32_t seen = tick;
+    uint64_t peak = t->accounts.interval_peak_bytes;
+    t->accounts.interval_peak_bytes = 0;
+    /* No thread has noticed that the interval is over. */
+    if (atomic_compare_exchange_strong(&totals->peak_tick, &seen, tick + 1)) {
+        uint64_t live = atomic_load(&totals->live_bytes),
+                 high = atomic_exchange(&totals->interval_peak_bytes, 0);
+        peak = high > peak ? high : peak;
+        peak = live > peak && (int64_t)live > 0 ? live : peak;
+    }
+    if (peak > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = peak;
+    if (t->ledger.live.bytes > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = t->ledger.live.bytes;
+}
+
+void accounts_raise_peak(struct target *t)
+{
+    uint64_t told = t->accounts.interval_peak_bytes, live = t->ledger.live.bytes;
+    uint64_t high = atomic_load(&t->header->totals.interval_peak_bytes);
+    high = told > high ? told : high;
+    high = live > high ? live : high;
+    if (high > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = high;
+}
+
+void accounts_restart_peak(struct target *t)
+{
+    struct wire_totals *totals = &t->header->totals;
+    t->accounts.interval_peak_bytes = 0;
+    atomic_store(&totals->interval_peak_bytes, 0);
+}
+
+void accounts_begin_era(struct target *t, uint64_t now_ns)
+{
+    struct wire_header *h = t->header;
+    _Atomic uint32_t *era_ms = (_Atomic uint32_t *)((char *)h + t->eras_offset);
+    uint64_t least_ns = now_ns / ERA_SHARE_NS, moment = (uint64_t)t->tick << 32 | t->eras.now;
+    uint64_t last_ns = vec_last(&t->eras.eras)->start_ns;
+    for (uint32_t i = 1; i < 4; i++)
+        atomic_store_explicit(&era_ms[(t->eras.now + i) % WIRE_ERAS], (uint32_t)(now_ns / 1000000),
+                              memory_order_relaxed);
+    if (now_ns < last_ns + (least_ns > ERA_LEAST_NS ? least_ns : ERA_LEAST_NS) ||
+        t->eras.now >= WIRE_ERA_MOST)
+        return;
+    /* Unless the program was faster to move the tick, and with it the era. */
+    if (atomic_compare_exchange_strong(&h->moment, &moment, moment + 1))
+        eras_begin(&t->eras, now_ns, t->tick, true);
+}
+
+void accounts_watch_peak(struct target *t, uint64_t now_ns)
+{
+    struct wire_totals *totals = &t->header->totals;
+    uint64_t peak = atomic_load(&totals->peak_bytes), live = atomic_load(&totals->live_bytes);
+    unsigned rings = 0;
+    peak = live > peak && live - peak < INT64_MAX ? live : peak;
+    if (peak <= t->accounts.peak_seen)
+        return;
+    t->accounts.peak_seen = peak;
+    t->profile.peak_time_ns = now_ns;
+    for (size_t i = 0; i < t->readers.count; i++)
+        rings += t->readers.items[i].at != 0;
+    t->profile.peak_skew_bytes = rings > 1 ? (uint64_t)rings * PENDING_BYTES : 0;
+}
+
+/* --- sites ------------------------------------------------------------------------------------ */
+
+static void take_lives(struct histogram *h, const struct wire_cell *cell, uint32_t site)
+{
+    for (unsigned i = 0; i < WIRE_CELL_LIVES; i++) {
+        unsigned bucket = cell->group * WIRE_CELL_LIVES + i + 1;
+        if (cell->lives_count[i] && bucket < LIFE_BUCKETS)
+            histogram_add(h, HISTOGRAM_LIVES, site, bucket, cell->lives_count[i], 0);
+    }
+}
+
+static void take_sizes(struct histogram *h, const struct wire_cell *cell, uint32_t site)
+{
+    for (unsigned i = 0; i < WIRE_CELL_SIZES; i++) {
+        unsigned bucket = cell->group * WIRE_CELL_SIZES + i;
+        if (cell->sizes.count[i] && bucket < SIZE_BUCKETS)
+            histogram_add(h, HISTOGRAM_SIZES, site, bucket, cell->sizes.count[i],
+                          cell->sizes.bytes[i]);
+    }
+}
+
+static void take_cells(struct target *t, uint32_t first, uint32_t site)
+{
+    struct histogram *h = &t->ledger.histogram;
+    uint32_t left = t->accounts.limit;
+    for (uint32_t n = first; n && left; left--) {
+        const volatile char *unit = (const volatile char *)account_at(t, n / 2);
+        if (!unit)
+            return;
+        struct wire_cell cell;
+        memcpy(&cell, (const char *)(uintptr_t)(unit + n % 2 * WIRE_CELL_BYTES), sizeof cell);
+        if (cell.lives)
+            take_lives(h, &cell, site);
+        else
+            take_sizes(h, &cell, site);
+        n = cell.next;
+    }
+}
+
+/* What the accounts of a site say of its own peak. */
+struct own_peak {
+    uint64_t bytes, blocks;
+    bool inexact; /* there are several, or others have freed its blocks */
+    bool any;
+};
+
+static void settle_account(struct target *t, uint32_t number, uint32_t epoch,
+                           struct own_peak *peaks)
+{
+    struct wire_account a;
+    const volatile struct wire_account *at = account_at(t, number);
+    if (!at)
+        return;
+    memcpy(&a, (const void *)(uintptr_t)at, sizeof a);
+    if (!a.owner)
+        return; /* claimed and not used, or cells */
+    bool others = a.owner & WIRE_ACCOUNT_OTHERS;
+    uint32_t known = *ledger_account_of(&t->accounts, others ? a.node : number);
+    if (!known)
+        return;
+    struct account *to = &t->ledger.accounts.items[known - 1];
+    struct amount live = {.bytes = a.base_bytes + a.bytes - a.freed,
+                          .blocks =
+                              (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
+    live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
+    bool saved = a.saved_epoch == epoch;
+    to->site.at_peak_bytes += saved ? a.saved_bytes : live.bytes;
+    to->site.at_peak_usable += saved ? a.saved_bytes + a.saved_slack : live.usable;
+    to->site.at_peak_blocks += saved ? (uint64_t)(int64_t)(int32_t)a.saved_blocks : live.blocks;
+    struct own_peak *peak = &peaks[known - 1];
+    bool falls = a.own_peak_bytes > live.bytes;
+    *peak = (struct own_peak){.bytes = falls ? a.own_peak_bytes : live.bytes,
+                              .blocks = falls ? a.own_peak_blocks : live.blocks,
+                              .inexact = peak->any || others,
+                              .any = true};
+    if (a.largest_bytes > to->site.largest_bytes)
+        to->site.largest_bytes = a.largest_bytes;
+    take_cells(t, a.cells, known - 1);
+}
+
+void accounts_settle_sites(struct target *t)
+{
+    struct ledger *l = &t->ledger;
+    struct wire_totals *totals = &t->header->totals;
+    uint32_t epoch = atomic_load(&totals->peak_epoch);
+    uint32_t end = atomic_load(&totals->accounts_end);
+    if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
+        (int64_t)atomic_load(&totals->live_bytes) > 0)
+        epoch++; /* it was highest at the end, of which nobody has saved anything */
+    l->peak_epoch = epoch;
+    struct own_peak *peaks = xcalloc(l->accounts.count + 1, sizeof *peaks);
+    for (size_t i = 0; i < l->accounts.count; i++)
+        if (l->accounts.items[i].domain == DOMAIN_HEAP) {
+            struct site *s = &l->accounts.items[i].site;
+            s->at_peak_bytes = s->at_peak_blocks = s->at_peak_usable = 0;
+            l->accounts.items[i].saved_epoch = epoch;
+        }
+    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < end && n < t->accounts.limit; n++)
+        settle_account(t, n, epoch, peaks);
+    l->peak_bytes = l->peak_blocks = 0;
+    for (size_t i = 0; i < l->accounts.count; i++) {
+        struct account *a = &l->accounts.items[i];
+        if (!domain_is_live(a->domain))
+            continue;
+        struct amount at_peak = ledger_at_peak(l, a);
+        l->peak_bytes += at_peak.bytes;
+        l->peak_blocks += at_peak.blocks;
+        if (peaks[i].any && !peaks[i].inexact) {
+            a->site.own_peak_bytes = peaks[i].bytes;
+            a->site.own_peak_blocks = peaks[i].blocks;
+        }
+    }
+    free(peaks);
+}

@@ -1,0 +1,83 @@
+/*
+ * accounts: what a program that counts in place has counted (wire/accounts.h), on its way to the
+ * ledger.
+ *
+ * Rows come through the rings. What a thread has counted since its last row is read from its
+ * accounts where that is needed: at the end of an interval that the thread has not noticed yet, for
+ * figures, for a scan, and when the process has ended. What was read so is taken off the row that
+ * follows.
+ *
+ * The program may write nonsense: numbers are checked, lists have an end. Not thread-safe.
+ */
+#ifndef TIDE_COLLECT_COUNTING_ACCOUNTS_H
+#define TIDE_COLLECT_COUNTING_ACCOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/recording.h"
+#include "wire/layout.h"
+
+struct target;
+struct reader;
+struct block;
+
+#define ACCOUNTS_WINDOWS 13
+
+/* What happened at an account, of which the ledger already knows. */
+struct shown_row {
+    uint32_t account;
+    uint64_t columns[COLUMNS];
+};
+
+/* Frees of another thread's blocks that came before anything else of that thread. */
+struct early_row {
+    uint32_t account, thread;
+    uint64_t columns[COLUMNS];
+};
+
+struct accounts {
+    const char *windows[ACCOUNTS_WINDOWS];
+    uint32_t limit;
+    VEC(uint32_t) ledger_accounts; /* by number: 1 + that of the ledger; 0: not met */
+    struct map shown_of;           /* account -> index in shown */
+    VEC(struct shown_row) shown;
+    VEC(struct early_row) early;
+    uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
+    uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
+};
+
+void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size);
+bool accounts_open(struct accounts *a, int fd, const struct wire_header *h);
+void accounts_release(struct accounts *a);
+
+/* A record that only such a program writes. */
+void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
+/* Reads what a thread has not told yet; false: it was just telling, and its ring has more.
+ * `ended`: it never will. */
+bool accounts_look(struct target *t, struct reader *r, bool ended);
+/* Unknown frees: before rings are read, which may say that the program was paused; and after. */
+void accounts_note_counters(struct target *t);
+void accounts_take_unknown(struct target *t);
+/* Of what it inherited, so much has been freed. */
+void accounts_inherited(struct target *t, uint64_t blocks, uint64_t bytes);
+/* Other counters that are not in accounts. */
+void accounts_take_counters(struct target *t);
+/* Before an interval ends: its peak. */
+void accounts_end_interval(struct target *t, uint32_t tick);
+/* The ledger learns of the peak so far of the open interval; and that peak begins anew. */
+void accounts_raise_peak(struct target *t);
+void accounts_restart_peak(struct target *t);
+/* The era moves on, if it is time. */
+void accounts_begin_era(struct target *t, uint64_t now_ns);
+/* The total that was told last: is it a new peak? */
+void accounts_watch_peak(struct target *t, uint64_t now_ns);
+/* Before target_finish: what sites had at the peak, sizes, lifetimes. Once. */
+void accounts_settle_sites(struct target *t);
+/* The site of an account; false: there is none. */
+bool accounts_site(struct target *t, uint32_t number, uint32_t *site);
+
+#endif

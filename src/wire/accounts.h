@@ -1,0 +1,144 @@
+/*
+ * accounts: the counters of a program that counts in place, in memory that it shares with the
+ * collector; and the words of the block index, which is in the program's own memory.
+ *
+ * An account has what one thread did with the blocks of one stack. Only that thread writes to it.
+ * Its counters begin anew with each row: when the tick has moved, the thread writes a row for each
+ * account that has changed into its ring, and so the rows of an interval are exactly what happened
+ * before its end. What is not in a row yet is read from the account itself.
+ *
+ * What a thread frees of another thread's blocks is in an account of its own, whose `node` is the
+ * number of the other account.
+ *
+ * Accounts and cells are in units of 128 and 64 bytes; the first account has number 1. Sizes are
+ * part of the ABI: change WIRE_VERSION with them.
+ */
+#ifndef TIDE_WIRE_ACCOUNTS_H
+#define TIDE_WIRE_ACCOUNTS_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define WIRE_LAST UINT32_MAX /* the end of the list of changed accounts */
+
+/* The first cache line is all that an allocation needs; it is enough for most sites of a program
+ * with very many. */
+struct wire_account {
+    /* Since the last row: */
+    uint32_t allocs, frees;
+    uint64_t bytes, freed;
+    uint32_t slack, slack_freed; /* what can be used of blocks, less what was asked for */
+    uint64_t base_bytes;         /* live at the last row */
+    uint64_t largest_bytes;
+    uint32_t saved_epoch; /* of wire_totals.peak_epoch: saved_* are from before its first change */
+    uint32_t next_dirty;  /* 0: nothing has happened since the last row */
+    uint32_t owner;       /* the thread that counts here; bits below: WIRE_ACCOUNT_ */
+    uint32_t node;        /* its stack; WIRE_ACCOUNT_OTHERS: the account whose blocks it freed */
+
+    uint64_t base_slack;
+    uint64_t saved_bytes, saved_slack;
+    uint64_t own_peak_bytes; /* noted when it shrinks */
+    uint64_t temp_bytes;
+    uint32_t temps;
+    uint32_t base_blocks, saved_blocks, own_peak_blocks;
+    uint32_t cells;    /* the first of its cells; 0: none */
+    uint16_t reallocs; /* since the last row */
+    uint8_t growths,
+        otherwise; /* blocks that replaced another: as arrays grow, or not; up to 255 */
+};
+static_assert(sizeof(struct wire_account) == 128, "wire ABI");
+
+#define WIRE_ACCOUNT_ARENA 1u /* no account: entries of the index that are arenas of CPython */
+#define WIRE_ACCOUNT_FIRST 2u
+
+/* wire_account.owner */
+#define WIRE_ACCOUNT_BUCKET  63u       /* size_bucket() of the first block */
+#define WIRE_ACCOUNT_SEVERAL (1u << 6) /* there were others; all since then are in cells */
+#define WIRE_ACCOUNT_OTHERS  (1u << 7)
+#define WIRE_ACCOUNT_OWNER   (1u << 8) /* times the number of the thread, which is new for each */
+
+/* Blocks of an account by size or by lifetime; what is in no cell is in the first bucket. */
+#define WIRE_CELL_SIZES 4u  /* buckets: counts and bytes */
+#define WIRE_CELL_LIVES 12u /* buckets: counts, from bucket 1 on */
+struct wire_cell {
+    uint32_t next;
+    uint16_t group; /* the first bucket / that many */
+    uint16_t lives; /* 1: by lifetime */
+    union {
+        struct {
+            uint32_t count[WIRE_CELL_SIZES];
+            uint64_t bytes[WIRE_CELL_SIZES];
+        } sizes;
+        uint32_t lives_count[WIRE_CELL_LIVES];
+    };
+};
+static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
+#define WIRE_CELL_BYTES 64 /* between two of them */
+
+#define WIRE_ACCOUNTS_MAX   (1u << 26)
+#define WIRE_ACCOUNTS_FIRST (1u << 13) /* mapped at the start; windows double */
+
+/*
+ * The block index. A part covers 2^WIRE_REGION_BITS of addresses; its slots are for blocks that
+ * begin at least 2^granule_bits from each other. Up to WIRE_SMALL_BITS a slot is one word, from
+ * there on a wire_block.
+ */
+#define WIRE_REGION_BITS   24
+#define WIRE_SMALL_BITS    7
+#define WIRE_GRANULE_LEAST 3
+#define WIRE_GRANULE_MOST  12
+#define WIRE_TOLD_CLASSES  2 /* of blocks whose size must be told, by granules of 8 and 16 */
+#define WIRE_CLASSES       (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1 + WIRE_TOLD_CLASSES)
+
+struct wire_index_part {
+    uint64_t region; /* address >> WIRE_REGION_BITS */
+    uint64_t slots;  /* where they are */
+    uint32_t granule_bits;
+    uint16_t told;    /* 1: the words have the size */
+    uint16_t spacing; /* what can be used of a block is at least 2^granule_bits less this */
+};
+static_assert(sizeof(struct wire_index_part) == 24, "wire ABI");
+
+struct wire_block {
+    uint64_t address; /* 0: none; + WIRE_BLOCK_FREED: of the last one, for page faults told late */
+    uint32_t account, era;
+    uint64_t size, usable;
+};
+static_assert(sizeof(struct wire_block) == 32, "wire ABI");
+#define WIRE_BLOCK_FREED 1u
+
+struct wire_wide {
+    uint64_t address, size, usable; /* usable 0: no more */
+};
+static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
+
+/*
+ * A small slot: account 26 bits, era 22, and 16 more: slack 8, what can be used of the block beyond
+ * the least in this part 4, and place in the granule 4, these two by 8 bytes. Or, told: size 15, and
+ * whether the block is as large as the next multiple of 16.
+ */
+#define WIRE_SLOT_ACCOUNT(w)         ((uint32_t)((w) >> 38))
+#define WIRE_SLOT_ERA(w)             ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
+#define WIRE_SLOT_LOW(w)             ((uint32_t)(w)&0xffffu)
+#define WIRE_SLOT(account, era, low) ((uint64_t)(account) << 38 | (uint64_t)(era) << 16 | (low))
+#define WIRE_SLOT_PLACE(low)         ((low)&15)
+#define WIRE_SLOT_BEYOND(low)        (((low) >> 4 & 15) * 8)
+#define WIRE_SLOT_SLACK(low)         ((low) >> 8)
+#define WIRE_TOLD_ROUNDED            0x8000u
+#define WIRE_TOLD_WIDE               0x7fffu /* the size is in the table of those */
+#define WIRE_ERA_MOST                0x3fffffu
+
+static inline uint32_t wire_slot_bytes(uint32_t granule_bits)
+{
+    return granule_bits > WIRE_SMALL_BITS ? sizeof(struct wire_block) : 8;
+}
+
+static inline uint64_t wire_part_bytes(uint32_t granule_bits)
+{
+    return (UINT64_C(1) << (WIRE_REGION_BITS - granule_bits)) * wire_slot_bytes(granule_bits);
+}
+
+/* When eras began, in milliseconds since the start: the last WIRE_ERAS, by number. */
+#define WIRE_ERAS (1u << 18)
+
+#endif

@@ -1,0 +1,167 @@
+/* The block index that the recorder keeps (record/block_index.h). */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "record/block_index.h"
+#include "record/recorder.h"
+#include "unit.h"
+
+/* --- what block_index.c wants of the recorder -------------------------------------------------- */
+
+struct recorder recorder;
+__thread struct tls tls;
+
+static bool memory_left = true;
+
+void sys_yield(void)
+{
+}
+
+void *sys_map(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+bool sys_leaves_room(size_t size)
+{
+    (void)size;
+    return memory_left;
+}
+
+void recorder_own(const void *start, size_t size)
+{
+    (void)start;
+    (void)size;
+}
+
+/* --- tests ------------------------------------------------------------------------------------- */
+
+#define HEAP UINT64_C(0x555500000000)
+
+static void put(uint64_t address, uint32_t account, uint64_t size, uint64_t usable, bool told)
+{
+    struct indexed old, b = {account, account * 3, size, usable};
+    assert_false(index_put(address, &b, told, &old));
+}
+
+static void check_take(uint64_t address, uint32_t account, uint64_t size, uint64_t usable,
+                       bool told)
+{
+    struct indexed b = {0};
+    assert_true(index_take(address, told ? INDEX_TOLD : usable, &b));
+    assert_int_equal(b.account, account);
+    assert_int_equal(b.era, account * 3);
+    assert_int_equal(b.size, size);
+    assert_int_equal(b.usable, usable);
+    assert_false(index_take(address, told ? INDEX_TOLD : usable, &b));
+}
+
+/* Blocks as glibc lays them out: what can be used of one, and 8 bytes. */
+static void test_every_size(void **state)
+{
+    (void)state;
+    index_set_spacing(8);
+    uint64_t at = HEAP + 16;
+    uint32_t count = 0;
+    for (uint64_t size = 0; size < 70000; size += size < 600 ? 1 : 997) {
+        uint64_t usable = size <= 24 ? 24 : ((size + 7) | 15) - 7;
+        put(at, ++count, size, usable, false);
+        at += usable + 8;
+    }
+    at = HEAP + 16;
+    count = 0;
+    for (uint64_t size = 0; size < 70000; size += size < 600 ? 1 : 997) {
+        uint64_t usable = size <= 24 ? 24 : ((size + 7) | 15) - 7;
+        check_take(at, ++count, size, usable, false);
+        at += usable + 8;
+    }
+}
+
+/* The allocator says something else than at the allocation: the block is found all the same. */
+static void test_other_usable_size(void **state)
+{
+    (void)state;
+    struct indexed b = {0};
+    put(HEAP + (1 << 20), 7, 40, 40, false);
+    assert_true(index_take(HEAP + (1 << 20), 5000, &b));
+    assert_int_equal(b.account, 7);
+    assert_int_equal(b.size, 40);
+    put(HEAP + (1 << 20), 8, 5000, 5016, false);
+    assert_true(index_take(HEAP + (1 << 20), 24, &b));
+    assert_int_equal(b.size, 5000);
+    assert_int_equal(b.usable, 5016);
+}
+
+static void test_sizes_that_do_not_fit(void **state)
+{
+    (void)state;
+    uint64_t at = HEAP + (2 << 20);
+    put(at, 3, 33, 41, false);    /* not a multiple of 8 from the least */
+    put(at + 64, 4, 1, 4, false); /* less than any part is for */
+    put(at + 128, 5, 10, 1000, false);
+    check_take(at, 3, 33, 41, false);
+    check_take(at + 64, 4, 1, 4, false);
+    check_take(at + 128, 5, 10, 1000, false);
+}
+
+static void test_told(void **state)
+{
+    (void)state;
+    uint64_t at = HEAP + (3 << 20);
+    for (uint32_t i = 0; i < 4096; i++) /* next to each other, as CPython's small objects */
+        put(at + i * 16, i + 1, i % 17, i % 17 ? (i % 17 + 15) & ~15u : 16, true);
+    put(at + (1 << 17) + 8, 70001, 5, 5, true);
+    for (uint32_t i = 0; i < 3000; i++) /* sizes beside the table */
+        put(at + (1 << 18) + i * 65536ull, i + 9, 40000 + i, 50000 + i, true);
+    for (uint32_t i = 0; i < 4096; i++)
+        check_take(at + i * 16, i + 1, i % 17, i % 17 ? (i % 17 + 15) & ~15u : 16, true);
+    check_take(at + (1 << 17) + 8, 70001, 5, 5, true);
+    for (uint32_t i = 0; i < 3000; i++)
+        check_take(at + (1 << 18) + i * 65536ull, i + 9, 40000 + i, 50000 + i, true);
+}
+
+static void test_missed_free(void **state)
+{
+    (void)state;
+    struct indexed old = {0}, b = {12, 1, 100, 104};
+    put(HEAP + (4 << 20), 11, 97, 104, false);
+    assert_true(index_put(HEAP + (4 << 20), &b, false, &old));
+    assert_int_equal(old.account, 11);
+    assert_int_equal(old.size, 97);
+    b = (struct indexed){13, 1, 9000, 9000};
+    put(HEAP + (5 << 20), 14, 9001, 9016, false);
+    assert_true(index_put(HEAP + (5 << 20), &b, false, &old));
+    assert_int_equal(old.account, 14);
+    assert_int_equal(old.usable, 9016);
+}
+
+/* Where no address of a program is, or without memory, blocks are not kept and nothing breaks. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    struct indexed old, b = {1, 1, 100, 104};
+    assert_false(index_put(UINT64_C(1) << 52, &b, false, &old));
+    assert_false(index_take(UINT64_C(1) << 52, 104, &b));
+    memory_left = false;
+    for (uint64_t i = 0; i < 64; i++) {
+        b = (struct indexed){1, 1, 100, 104};
+        index_put(HEAP + (UINT64_C(1) << 40) + (i << WIRE_REGION_BITS), &b, false, &old);
+    }
+    memory_left = true;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_size),
+        cmocka_unit_test(test_other_usable_size),
+        cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_missed_free),
+        cmocka_unit_test(test_no_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
