@@ -25,7 +25,7 @@ static void describe(struct finding *n, const struct growth *g, const struct gro
     n->mark = g->mark;
     n->per_mark = g->mark ? s->trend.slope : 0;
     n->count = s->held_blocks;
-    n->never_less = s->trend.fall <= 0;
+    n->never_less = s->trend.fall <= 0 && !g->places.total.profile->sample_bytes;
     n->freed_bytes = s->freed_bytes;
 }
 

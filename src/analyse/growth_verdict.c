@@ -49,10 +49,12 @@ const char *growth_verdict_name(enum growth_verdict v)
 
 /* --- what is true of a line ------------------------------------------------------------------- */
 
-static bool is_exact(enum growth_line line)
+/* What is live is an estimate, where allocations were sampled. */
+static bool is_exact(const struct growth *g, enum growth_line line)
 {
-    return line == GROWTH_LIVE || line == GROWTH_LOST || line == GROWTH_MAPPED ||
-           line == GROWTH_POOLS || line == GROWTH_ARENAS;
+    bool live = line == GROWTH_LIVE && !g->places.total.profile->sample_bytes;
+    return live || line == GROWTH_LOST || line == GROWTH_MAPPED || line == GROWTH_POOLS ||
+           line == GROWTH_ARENAS;
 }
 
 /* Functions have less noise than their sum: where most was gained by some that do not grow, the sum
@@ -122,7 +124,7 @@ bool growth_grows(const struct growth *g, enum growth_line line)
          growth_last(g, line) - g->series[line][t->skipped] < TIME_PART * growth_last(g, line)))
         return false;
     bool ramp = t->model == TREND_RAMP && t->sure;
-    if (is_exact(line))
+    if (is_exact(g, line))
         return ramp || t->steady;
     double gain = gain_since(g, line, t->skipped);
     return gain >= PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
@@ -147,7 +149,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     if (!g->known)
         return false;
     double rise = growth_last(g, line) - g->series[line][0], rss = growth_last(g, GROWTH_RSS);
-    double least = is_exact(line) ? RISE_LEAST : PROCESS_GAIN;
+    double least = is_exact(g, line) ? RISE_LEAST : PROCESS_GAIN;
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
     rise -= noise_of_live(g, line);

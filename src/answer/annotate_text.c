@@ -144,6 +144,7 @@ void annotate_text(const struct annotation *a, bool code, size_t context, const 
     struct cells cells = {0};
     size_t widths[COLUMNS_BEFORE] = {0};
     summary_choice(a->answer.recording, a->answer.profile, s, out);
+    summary_sampled(a->answer.profile, s, out);
     summary_text(&a->answer, s, out);
     add_notes(a, s, out);
     strbuf_printf(out, "\n%s", style_bold(s));

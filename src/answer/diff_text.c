@@ -150,6 +150,22 @@ static void line_flaws(const struct diff *d, const struct style *s, struct strbu
     strbuf_release(&text);
 }
 
+/* A difference between two estimates, or one and an exact figure, may be chance. */
+static void line_sampled(const struct diff *d, const struct style *s, struct strbuf *out)
+{
+    bool any = false;
+    for (int i = 0; i < 2; i++) {
+        uint64_t bytes = d->side[i].profile->sample_bytes;
+        if (!bytes)
+            continue;
+        if (!any)
+            summary_label(out, s, "sampled");
+        say(out, "%r%r one allocation per %B", any ? ", " : "", letters[i], bytes);
+        any = true;
+    }
+    strbuf_puts(out, any ? "; figures are estimates, and small changes may be chance\n" : "");
+}
+
 static void add_summary(const struct diff *d, const struct style *s, struct strbuf *out)
 {
     for (int i = 0; i < 2; i++) {
@@ -162,6 +178,7 @@ static void add_summary(const struct diff *d, const struct style *s, struct strb
         strbuf_release(&file);
     }
     line_ran(d, s, out);
+    line_sampled(d, s, out);
     line_window(d, s, out);
     line_totals(d, s, out);
     line_result(d, s, out);

@@ -70,7 +70,9 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
         strbuf_puts(out, " is flat");
         break;
     }
-    if (t->model != TREND_RAMP)
+    if (line == GROWTH_LIVE && g->places.total.profile->sample_bytes)
+        strbuf_puts(out, ", by estimates of sampled allocations");
+    else if (t->model != TREND_RAMP)
         say(out, "; steady growth of %B per %s would show", fmax(ceil(t->detectable), 1),
             growth_per(g));
     if (t->model != TREND_PLATEAU && !t->began && t->skipped && t->warm_up != 0)

@@ -93,6 +93,7 @@ static void add_about(const struct growth *g, const struct style *s, struct strb
     summary_label(out, s, "command");
     summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);
     strbuf_putc(out, '\n');
+    summary_sampled(a->profile, s, out);
     summary_ignored(&a->tree, &a->frames, METRIC_TOTAL, s, 3, out);
     add_moments(g, s, out);
 }

@@ -41,6 +41,24 @@ void json_program(struct json *j, const struct recording *r, const struct profil
     json_bool(j, "complete", r->complete && p->complete && recorded);
     json_u64_if(j, "duration_ns", !profile_lacks(p, UNKNOWN_TIME), p->duration_ns);
     imported_json(j, p);
+    if (p->sample_bytes) {
+        json_object(j, "sampled");
+        json_u64(j, "bytes", p->sample_bytes);
+        json_end(j);
+    }
+}
+
+void json_estimate(struct json *j, const char *key, bool known, struct estimate e)
+{
+    json_object(j, key);
+    if (known) {
+        json_i64(j, "low_bytes", e.low);
+        json_i64(j, "high_bytes", e.high);
+    } else {
+        json_null(j, "low_bytes");
+        json_null(j, "high_bytes");
+    }
+    json_end(j);
 }
 
 /* Each with what must be known for it (enum unknown). */

@@ -6,6 +6,7 @@
 #ifndef TIDE_ANSWER_JSON_PARTS_H
 #define TIDE_ANSWER_JSON_PARTS_H
 
+#include "model/estimate.h"
 #include "base/json.h"
 #include "model/frames.h"
 #include "model/measure.h"
@@ -13,6 +14,8 @@
 #include "model/merged.h"
 
 /* Members command, pid, exit_code, signal, complete, duration_ns. */
+/* The 95 % interval of an estimate: {"low_bytes": N, "high_bytes": N}, or null where not known. */
+void json_estimate(struct json *j, const char *key, bool known, struct estimate e);
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
 /* Member totals. */
 void json_totals(struct json *j, const struct totals *t);

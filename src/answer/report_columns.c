@@ -18,7 +18,9 @@ static const struct answer *answer_of(struct spot s)
 enum { SHARE_SELF, SHARE_TOTAL };
 
 #define MERGED   1u /* of struct rows.is: the recording was merged from many */
-#define OF_TOTAL 64 /* added to enum merge_column */
+#define OF_TOTAL 64 /* added to enum merge_column, and to these: */
+#define SAMPLED  2u /* of struct rows.is: figures are estimates */
+enum { ESTIMATE_LOW, ESTIMATE_HIGH, ESTIMATE_HALF };
 
 static struct cell get_share(struct spot s)
 {
@@ -101,6 +103,36 @@ static struct cell get_spread(struct spot s)
         SPREAD("total_max_bytes", NULL, COLUMN_AMOUNT, MERGE_MAX | OF_TOTAL),                      \
         SPREAD("total_max_input", NULL, COLUMN_WORD, MERGE_WHERE | OF_TOTAL)
 
+static struct cell get_estimate(struct spot s)
+{
+    const struct answer *a = answer_of(s);
+    const struct answer_row *row = s.row;
+    struct estimate e =
+        estimate_of(a->profile, s.column->number & OF_TOTAL ? row->total.amount : row->self.amount);
+    if (!estimate_known(a->profile, a->query->metric, a->query->size, &a->window))
+        return CELL_NOT_KNOWN;
+    switch (s.column->number & ~OF_TOTAL) {
+    case ESTIMATE_LOW:
+        return CELL_OF(e.low);
+    case ESTIMATE_HIGH:
+        return CELL_OF(e.high);
+    default:
+        return CELL_OF((e.high - e.low) / 2);
+    }
+}
+
+/* The 95 % interval of an estimate; in text, half of its width. */
+#define ESTIMATE(key, title, what)                                                                 \
+    {                                                                                              \
+        key, title, COLUMN_AMOUNT, .get = get_estimate, .number = what, .json_if = SAMPLED,        \
+                                   .csv_if = SAMPLED, .text_if = SAMPLED                           \
+    }
+#define SELF_ESTIMATE                                                                              \
+    ESTIMATE("low_bytes", NULL, ESTIMATE_LOW), ESTIMATE("high_bytes", NULL, ESTIMATE_HIGH)
+#define TOTAL_ESTIMATE                                                                             \
+    ESTIMATE("total_low_bytes", NULL, ESTIMATE_LOW | OF_TOTAL),                                    \
+        ESTIMATE("total_high_bytes", NULL, ESTIMATE_HIGH | OF_TOTAL)
+
 #define ROW(member) FIELD(struct answer_row, member)
 #define LABEL                                                                                      \
     {"name", NULL, COLUMN_NAME, ROW(name)}, {"module", NULL, COLUMN_WORD, ROW(module)},            \
@@ -139,12 +171,14 @@ static void use(struct report_table *t, const struct column_def *columns, size_t
     const struct answer *a = t->answer;
     memcpy(t->columns, columns, count * sizeof *columns);
     hide_unknown(a, t->columns, count);
-    t->rows = (struct rows){.columns = t->columns,
-                            .column_count = count,
-                            .answer = t,
-                            ITEMS(a->rows.rows),
-                            .metric = a->query->metric,
-                            .is = a->profile->merge ? MERGED : 0};
+    t->rows =
+        (struct rows){.columns = t->columns,
+                      .column_count = count,
+                      .answer = t,
+                      ITEMS(a->rows.rows),
+                      .metric = a->query->metric,
+                      .is = (a->profile->merge ? MERGED : 0) |
+                            (metric_is_estimated(a->profile, a->query->metric) ? SAMPLED : 0)};
     t->label = t->values = t->rows;
     t->label.columns += label;
     t->label.column_count = label_count;
@@ -164,6 +198,7 @@ static void use_stacks(struct report_table *t)
         {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = json_row_stack},
         HISTOGRAM,
         SELF_SPREAD(NULL, NULL, NULL),
+        SELF_ESTIMATE,
     };
     USE(t, columns, 2, 2);
 }
@@ -175,7 +210,10 @@ static void use_tree(struct report_table *t)
         LABEL,
         {"self_bytes", NULL, COLUMN_AMOUNT, ROW(self.amount)},
         {"self_count", NULL, COLUMN_COUNT, ROW(self.count)},
+        SELF_ESTIMATE,
         {"total_bytes", "total", COLUMN_AMOUNT, ROW(total.amount)},
+        ESTIMATE(NULL, "+-", ESTIMATE_HALF | OF_TOTAL),
+        TOTAL_ESTIMATE,
         {NULL, "%", COLUMN_PERCENT, .get = get_share, .number = SHARE_TOTAL},
         {"total_count", report_count_title(t->answer->query->metric), COLUMN_COUNT,
          ROW(total.count)},
@@ -195,9 +233,12 @@ static void use_table(struct report_table *t)
     const struct column_def columns[] = {
         LABEL,
         {"self_bytes", "self", COLUMN_AMOUNT, ROW(self.amount)},
+        ESTIMATE(NULL, "+-", ESTIMATE_HALF),
+        SELF_ESTIMATE,
         {NULL, "%", COLUMN_PERCENT, .get = get_share, .number = SHARE_SELF},
         {"self_count", report_count_title(t->answer->query->metric), COLUMN_COUNT, ROW(self.count)},
         {"total_bytes", thread ? NULL : "total", COLUMN_AMOUNT, ROW(total.amount)},
+        TOTAL_ESTIMATE,
         {NULL, thread ? NULL : "%", COLUMN_PERCENT, .get = get_share, .number = SHARE_TOTAL},
         {"total_count", NULL, COLUMN_COUNT, ROW(total.count)},
         SELF_SPREAD("mean", "max", "in"),

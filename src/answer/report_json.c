@@ -143,6 +143,24 @@ static void python(struct json *j, const struct answer *a)
     free(version);
 }
 
+/* Of the totals, where they are estimates. */
+static void json_intervals(struct json *j, const struct answer *a)
+{
+    const struct profile *p = a->profile;
+    const struct query *q = a->query;
+    const struct window *w = &a->window;
+    if (!p->sample_bytes)
+        return;
+    json_object(j, "intervals");
+    json_estimate(j, "bytes_allocated", true, estimate_of(p, (int64_t)a->totals.bytes_allocated));
+    json_estimate(j, "live_bytes", estimate_known(p, METRIC_LIVE, SIZE_REQUESTED, w),
+                  estimate_of(p, a->totals.live_bytes));
+    json_estimate(j, "peak_bytes", true, estimate_of(p, (int64_t)a->totals.peak_bytes));
+    json_estimate(j, "sum", estimate_known(p, q->metric, q->size, w),
+                  estimate_of(p, a->tree.sum.amount));
+    json_end(j);
+}
+
 void report_json(const struct answer *a, const struct report_sink *sink, struct strbuf *out)
 {
     static const char *const shapes[] = {
@@ -170,6 +188,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_string(&j, "by", grouping_name(q->by));
     json_string(&j, "shape", shapes[q->shape]);
     json_totals(&j, &a->totals);
+    json_intervals(&j, a);
     merge_json(&j, a);
     json_sampling(&j, a);
     json_inherited(&j, a->profile);

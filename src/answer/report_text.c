@@ -72,6 +72,8 @@ static void add_heading(const struct answer *a, const struct style *s, struct st
     bool change = a->window.since.intervals || a->window.since.peak;
     strbuf_printf(out, "%s%s", change && !metric_is_sampled(q->metric) ? "change of " : "",
                   report_metric_title(q->metric));
+    if (q->metric == METRIC_LARGEST && a->profile->sample_bytes)
+        strbuf_puts(out, " of those that were sampled,");
     if (q->size != SIZE_REQUESTED)
         strbuf_printf(out, " (%s)",
                       q->size == SIZE_USABLE ? "as reserved by the allocator"

@@ -8,6 +8,7 @@
 #include "base/signal_name.h"
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
+#include "model/estimate.h"
 #include "model/not_recorded.h"
 #include "model/pool_totals.h"
 #include "model/sampled.h"
@@ -58,6 +59,15 @@ void summary_command(const struct profile *p, size_t width, struct strbuf *out)
     add_command(p, true, width, out);
 }
 
+void summary_sampled(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    if (!p->sample_bytes)
+        return;
+    size_t start = summary_begin(out, s, "sampled");
+    say(out, "one allocation per %B; figures are estimates", p->sample_bytes);
+    summary_end(out, s, start);
+}
+
 void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     strbuf_puts(out, style_bold(s));
@@ -67,6 +77,7 @@ void summary_heading(const struct profile *p, const struct style *s, struct strb
         strbuf_puts(out, ", pid not known\n");
     else
         say(out, ", pid %d\n", p->pid);
+    summary_sampled(p, s, out);
 }
 
 void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)
@@ -151,6 +162,19 @@ static void line_window(const struct answer *a, const struct style *s, struct st
                              : "; all figures are of this window\n");
 }
 
+static void add_interval(const struct profile *p, int64_t bytes, struct strbuf *out)
+{
+    struct estimate e = estimate_of(p, bytes);
+    say(out, " (%B to %B)", e.low, e.high);
+}
+
+/* The 95 % interval of an estimate. */
+static void within(const struct answer *a, enum metric m, int64_t bytes, struct strbuf *out)
+{
+    if (estimate_known(a->profile, m, SIZE_REQUESTED, &a->window))
+        add_interval(a->profile, bytes, out);
+}
+
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct totals *t = &a->totals;
@@ -161,6 +185,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, NOT_KNOWN);
     else
         say(out, "%B", t->bytes_allocated);
+    within(a, METRIC_TOTAL, (int64_t)t->bytes_allocated, out);
     if (!(t->unknown & UNKNOWN_TOTALS) && counts)
         say(out, " in %N allocation(s)", t->allocations);
     if (!(t->unknown & UNKNOWN_REALLOCATIONS))
@@ -173,6 +198,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, NOT_KNOWN);
     else
         say(out, "%B", t->live_bytes);
+    within(a, METRIC_LIVE, t->live_bytes, out);
     if (!(t->unknown & UNKNOWN_LIVE) && counts)
         say(out, " in %N block(s)", t->live_blocks);
     if (!(t->unknown & UNKNOWN_LIVE))
@@ -184,6 +210,8 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, NOT_KNOWN);
     else
         say(out, "%B", t->peak_bytes);
+    if (a->profile->sample_bytes && !(t->unknown & UNKNOWN_PEAK))
+        add_interval(a->profile, (int64_t)t->peak_bytes, out);
     if (a->profile->merge)
         strbuf_puts(out, ", the sum of the peaks of all");
     else if (!(t->unknown & (UNKNOWN_PEAK | UNKNOWN_PEAK_TIME | UNKNOWN_TIME)))
@@ -502,8 +530,9 @@ static void line_complete(const struct answer *a, const struct sampled_totals *s
     if (profile_lacks(a->profile, UNKNOWN_LOSSES))
         return; /* what its tool lost is not known */
     summary_label(out, s, "complete");
-    strbuf_puts(out, metric_is_sampled(a->query->metric)
-                         ? "nothing lost, no stack cut off\n"
+    strbuf_puts(out, metric_is_sampled(a->query->metric) ? "nothing lost, no stack cut off\n"
+                     : a->profile->sample_bytes
+                         ? "nothing lost of what was sampled, no stack cut off, no unknown frees\n"
                          : "nothing lost, no stack cut off, no unknown frees\n");
 }
 
@@ -563,6 +592,7 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
     strbuf_putc(out, '\n');
     if (p->merge) {
         merge_program_text(p, s, out);
+        summary_sampled(p, s, out);
         return;
     }
     summary_label(out, s, "ran");
@@ -578,6 +608,7 @@ void summary_program(const struct profile *p, const struct style *s, struct strb
     if (p->host && *p->host)
         say(out, " on %s", p->host);
     strbuf_putc(out, '\n');
+    summary_sampled(p, s, out);
 }
 
 void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)

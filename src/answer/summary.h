@@ -47,6 +47,8 @@ void summary_label(struct strbuf *out, const struct style *s, const char *text);
 size_t summary_begin(struct strbuf *out, const struct style *s, const char *label);
 void summary_end(struct strbuf *out, const struct style *s, size_t start);
 /* Two lines: the command; how long it ran and how it ended. */
+/* A line where allocations were sampled: all figures of the heap are estimates then. */
+void summary_sampled(const struct profile *p, const struct style *s, struct strbuf *out);
 void summary_program(const struct profile *p, const struct style *s, struct strbuf *out);
 /* One line: the command and its pid. */
 void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out);

@@ -24,7 +24,9 @@ void top_heading(const struct top *t, struct strbuf *out)
     say(out, "pid %d", p->pid);
     if (p->together)
         say(out, " and others, %N in all", (uint64_t)p->together);
-    else if (gained->recording->profiles.count > 1)
+    if (p->sample_bytes)
+        say(out, " (sampled: estimates)");
+    if (!p->together && gained->recording->profiles.count > 1)
         say(out, " (1 of %N processes)", (uint64_t)gained->recording->profiles.count);
     say(out, " after %T:", gained->window.at.time_ns);
     for (size_t i = 0; i < p->command.count; i++)

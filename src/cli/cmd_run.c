@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/amount.h"
@@ -47,6 +48,7 @@ enum {
     OPT_INTERVAL,
     OPT_PYTHON,
     OPT_MERGE,
+    OPT_SAMPLE,
     OPT_PUSH,
     OPT_EVERY,
     OPT_PUSH_LABEL,
@@ -59,6 +61,7 @@ static const struct option long_options[] = {
     {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
     {"paused", no_argument, NULL, OPT_PAUSED},
     {"dormant", no_argument, NULL, OPT_DORMANT},
+    {"sample", optional_argument, NULL, OPT_SAMPLE},
     {"no-scan", no_argument, NULL, OPT_NO_SCAN},
     {"scan", required_argument, NULL, OPT_SCAN},
     {"push", required_argument, NULL, OPT_PUSH},
@@ -106,6 +109,9 @@ static const char help[] =
     "      --dormant      load the recorder and do nothing with it until 'tidemark ctl PID "
     "start';\n"
     "                     'stop' makes it dormant again\n"
+    "      --sample[=BYTES]\n"
+    "                     for production: record one allocation per BYTES allocated (default\n"
+    "                     512KiB), at random; all figures are then estimates, with their error\n"
     "      --scan=WHEN    scan for leaks at the end: 'auto' (the default) if that takes less than\n"
     "                     5 % of the run or 200 ms, 'full' however long it takes, 'off' never:\n"
     "                     blocks are then not classified as lost or reachable\n"
@@ -288,6 +294,30 @@ static int add_suppressions(struct run_options *o, const char *path)
     return 0;
 }
 
+/* --sample was given: what it does not go with, and which blocks are chosen. */
+static int prepare_sample(struct run_options *o)
+{
+    const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: the same blocks again */
+    struct timespec now;
+    if (o->only_samples)
+        return usage_error("--sample needs the recorder in the program: it goes with none of "
+                           "--only-cpu, --only-faults and --all%s",
+                           "");
+    if (o->session.python_objects || o->session.sampling.fault_period ||
+        o->session.plant_leak_bytes || o->session.full_scan)
+        return usage_error("%s needs every allocation: it does not go with --sample",
+                           o->session.python_objects     ? "--python=objects"
+                           : o->session.plant_leak_bytes ? "--plant-leak"
+                           : o->session.full_scan        ? "--scan=full"
+                                                         : "--faults");
+    clock_gettime(CLOCK_REALTIME, &now);
+    o->session.sample_seed =
+        seed ? strtoull(seed, NULL, 10)
+             : ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 1000003 + (uint64_t)getpid();
+    o->session.no_scan = true; /* what points to a block may be in one that is not recorded */
+    return 0;
+}
+
 /* 0: go on; 1: done (--help); 2: usage error, told. */
 static int parse(int argc, char **argv, struct run_options *o)
 {
@@ -324,6 +354,16 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_DORMANT:
             o->session.dormant = true;
             break;
+        case OPT_SAMPLE: {
+            int64_t bytes = (int64_t)512 << 10;
+            if (optarg && (!amount_parse(optarg, &bytes) || bytes < SAMPLE_BYTES_LEAST ||
+                           bytes > (int64_t)SAMPLE_BYTES_MOST))
+                return usage_error("--sample takes a size from 64 B to 1 TiB, such as 512KiB, not "
+                                   "'%s'",
+                                   optarg);
+            o->session.sample_bytes = (uint64_t)bytes;
+            break;
+        }
         case OPT_NO_SCAN:
         case OPT_SCAN: {
             const char *when = c == OPT_SCAN ? optarg : "off";
@@ -470,6 +510,8 @@ static int parse(int argc, char **argv, struct run_options *o)
         return usage_error("--dormant needs the recorder in the program: it goes with none of "
                            "--only-cpu, --only-faults and --all%s",
                            "");
+    if (o->session.sample_bytes && prepare_sample(o))
+        return 2;
     const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
     if (conflict)
         return usage_error("%s", conflict);
@@ -577,7 +619,7 @@ int cmd_run(int argc, char **argv)
     }
     struct run_progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};
     o.session.library = library;
-    o.session.in_place = counts_in_place();
+    o.session.in_place = counts_in_place() && !o.session.sample_bytes; /* by events */
     if (!o.quiet && isatty(STDERR_FILENO)) {
         o.session.progress = run_show_progress;
         o.session.context = &progress;

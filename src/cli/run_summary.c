@@ -179,6 +179,8 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     if (!g->alone && recorded) {
         say(b, "  peak %B at %T; never freed %B in %N block(s)\n", p->peak_bytes, p->peak_time_ns,
             f->live_bytes, f->live_blocks);
+        if (p->sample_bytes)
+            say(b, "  sampled: one allocation per %B; figures are estimates\n", p->sample_bytes);
     }
     if (g->cpu_period_ns) {
         say(b, "  CPU time %M in %N sample(s)", f->sampled.cpu_ns, f->sampled.cpu_samples);

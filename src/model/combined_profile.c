@@ -468,6 +468,8 @@ static void describe(struct combination *w)
         const struct profile *p = w->parts[i].from;
         struct sampling *s = &into->sampling;
         into->complete &= p->complete;
+        if (p->sample_bytes > into->sample_bytes)
+            into->sample_bytes = p->sample_bytes; /* what bounds the error of each bounds all */
         into->imported.unknown |= p->imported.unknown;
         into->has_histograms &= p->has_histograms;
         if (p->sampling.cpu_period_ns)

@@ -127,6 +127,8 @@ void note_pool(struct thread *t, unsigned number, const char *name)
 
 void note_unrecorded(struct thread *t)
 {
+    if (recorder.sample_bytes && !t->sample_old)
+        return;
     if (recorder.in_place) {
         count_unrecorded(t);
         return;

@@ -220,9 +220,27 @@ static inline void event_tick(struct thread *t)
 
 #define ASK SIZE_MAX /* its allocator, how much of a block can be used */
 
+/* The block is one to be recorded. */
+static __attribute__((noinline, cold)) bool sample_begin(struct thread *t, void *p)
+{
+    t->sample_last = p;
+    if (sample_add(p))
+        return true;
+    atomic_fetch_add(&recorder.header->unrecorded, 1);
+    return false;
+}
+
 static inline __attribute__((always_inline)) bool
 alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usable, bool told)
 {
+    bool realloced = false;
+    if (UNLIKELY(recorder.sample_bytes)) {
+        realloced = t->sample_realloc;
+        t->sample_realloc = false;
+        t->sample_last = NULL;
+        if (LIKELY(sample_skips(t, size)))
+            return false;
+    }
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
     event_tick(t);
@@ -236,10 +254,14 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
             large_keep(p, size);
         return count_alloc(t, p, size, usable < size ? size : usable, told, stack);
     }
-    if (UNLIKELY(!event_room(t, 5)))
+    if (UNLIKELY(!event_room(t, 6)))
+        return false;
+    if (UNLIKELY(recorder.sample_bytes) && !sample_begin(t, p))
         return false;
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
     event_clock(t, address);
+    if (UNLIKELY(realloced)) /* of a block that was not: none has that address */
+        event_word(t, WIRE_WORD(WIRE_REALLOC, WIRE_FREE_MAYBE, 0));
     if (LIKELY(over < WIRE_DETAIL_MAX && size <= UINT32_MAX)) {
         event_word(t, WIRE_WORD(WIRE_ALLOC, over, address));
         event_word(t, (uint64_t)size << 32 | stack);
@@ -282,6 +304,12 @@ bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_fre
     if (LIKELY(recorder.in_place))
         return count_realloc(t, old, usable, how == WIRE_FREE_SURE);
     uint64_t address = (uint64_t)(uintptr_t)old & WIRE_LOW48;
+    if (UNLIKELY(recorder.sample_bytes)) {
+        t->sample_old = sample_takes(old) ? old : NULL;
+        t->sample_realloc = !t->sample_old;
+        if (t->sample_realloc)
+            return true;
+    }
     if (event_room(t, 2)) {
         event_clock(t, address);
         event_word(t, WIRE_WORD(WIRE_REALLOC, how, address));
@@ -292,6 +320,11 @@ bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_fre
 
 void event_realloc_failed(struct thread *t)
 {
+    if (UNLIKELY(recorder.sample_bytes)) {
+        t->sample_realloc = false;
+        if (!t->sample_old || !sample_add(t->sample_old))
+            return;
+    }
     if (recorder.in_place) {
         count_realloc_failed(t);
         return;

@@ -477,7 +477,8 @@ bool recorder_connect(void)
     if (!recorder.clocks)
         recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
                      CLOCKS * sizeof *recorder.clocks);
-    if (!recorder.rules || !recorder.clocks || !nodes_reset(h) || !modules_reset()) {
+    if (!recorder.rules || !recorder.clocks || !nodes_reset(h) || !modules_reset() ||
+        !sample_reset(h)) {
         recorder_stop();
         return false;
     }

@@ -14,6 +14,7 @@
  *   nodes.c     the tree of call stacks
  *   allocator.c what the allocator says of itself
  *   large.c     large blocks: were they ever touched?
+ *   sample.c    run --sample: which blocks are recorded
  *   python.h    the frames of CPython
  *   python_objects.h   its allocators, wrapped
  *   entry.c     programs that define malloc themselves
@@ -98,6 +99,12 @@ struct thread {
     bool named;          /* by tide_thread_name: what others call it does not matter */
     bool python_named;   /* by Python: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
+    /* run --sample (sample.c): */
+    uint64_t sample_left;    /* bytes to the next block that is recorded; 0: not drawn yet */
+    uint64_t sample_state;   /* of its random numbers; 0: not seeded yet */
+    const void *sample_last; /* recorded block that no other allocation of this thread followed */
+    void *sample_old;        /* of the realloc at work: its old block, if that was recorded */
+    bool sample_realloc;     /* the realloc at work has an old block that was not */
     struct counting counting;
 };
 
@@ -152,6 +159,8 @@ struct recorder {
     bool in_place;              /* it counts in accounts, and tells no event (accounts.h) */
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
     bool late;                  /* the program ran already when we came (attach.h) */
+    uint64_t sample_bytes;      /* run --sample: one allocation per so many bytes; 0: all */
+    _Atomic uint8_t *sample_filter; /* [SAMPLE_FILTER_SIZE] (sample.c) */
 };
 extern struct recorder recorder;
 
@@ -371,11 +380,38 @@ static inline bool large_may_be(const void *p)
            (uintptr_t)p >= atomic_load_explicit(&recorder.large_low, memory_order_relaxed);
 }
 
+/* sample.c */
+#define SAMPLE_FILTER_SIZE ((size_t)1 << 20)
+#define SAMPLE_FILTER_OF(address)                                                                  \
+    (&recorder.sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
+bool sample_reset(const struct wire_header *h);  /* for a new process; false: there is no memory */
+void sample_recover(void);                       /* this thread was torn out of a hook */
+bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
+bool sample_add(const void *p);                  /* it is recorded; false: there is no room */
+bool sample_remove(const void *p);               /* it goes; was it recorded? */
+
+static inline bool sample_skips(struct thread *t, size_t size)
+{
+    if (LIKELY(size < t->sample_left && size)) {
+        t->sample_left -= size;
+        return true;
+    }
+    return !sample_draw(t, size);
+}
+
+/* Is it a block that was recorded? Then it no longer is. */
+static inline bool sample_takes(const void *p)
+{
+    return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed)) &&
+           sample_remove(p);
+}
+
 /* Before the next in line does its work: asks for what event_alloc will look at. */
 static inline __attribute__((always_inline)) void event_prefetch(const struct thread *t,
                                                                  const uint64_t *caller)
 {
-    walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
+    if (LIKELY(!recorder.sample_bytes))
+        walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
 }
 
 /* While it is, frees are followed and nothing else. */
@@ -516,6 +552,11 @@ static inline void event_clock(struct thread *t, uint64_t address)
  * block is not known. */
 static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how)
 {
+    if (UNLIKELY(recorder.sample_bytes)) {
+        if (LIKELY(!sample_takes(p)))
+            return true; /* nothing is to be done about it */
+        how = p == t->sample_last ? WIRE_FREE_SURE : WIRE_FREE_LATER;
+    }
     if (UNLIKELY(large_may_be(p)))
         large_freed(t, p, usable);
     if (LIKELY(recorder.in_place))

@@ -433,6 +433,7 @@ void thread_recover(struct thread *t)
         accounts_recover(t);
     spin_recover(&threads_lock);
     modules_recover();
+    sample_recover();
     python_recover(t);
 }
 

@@ -24,6 +24,7 @@ void process_put(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->memory_peak_bytes);
     strbuf_varint(b, p->rank1);
     strbuf_varint(b, p->ranks);
+    strbuf_varint(b, p->sample_bytes);
 }
 
 void process_take(struct cursor *c, struct profile *p)
@@ -50,6 +51,9 @@ void process_take(struct cursor *c, struct profile *p)
     p->memory_peak_bytes = c->at < c->end ? cursor_varint(c) : 0;
     p->rank1 = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
     p->ranks = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
+    p->sample_bytes = c->at < c->end ? cursor_varint(c) : 0;
+    if (p->sample_bytes > SAMPLE_BYTES_MOST)
+        c->bad = true;
 }
 
 void threads_put(struct strbuf *b, const struct profile *p)

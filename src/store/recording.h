@@ -273,6 +273,9 @@ struct mapping {
     uint64_t kib[MAPPING_SIZES];
 };
 
+#define SAMPLE_BYTES_LEAST 64
+#define SAMPLE_BYTES_MOST  ((uint64_t)1 << 40) /* of profile.sample_bytes */
+
 #define NUMA_NODES 1024 /* Linux has no more */
 
 /* What of a mapping is resident on one NUMA node; those of a mapping are in order of node. */
@@ -505,6 +508,9 @@ struct profile {
     struct attached_before attached;
     struct sampling sampling;
     struct imported imported;
+    /* run --sample: one allocation was recorded per so many bytes, and all figures of the heap are
+     * estimates (model/estimate.h); 0: all were. */
+    uint64_t sample_bytes;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
     /* The most memory that it held: its live heap, and of what it mapped itself as much as was

@@ -15,6 +15,7 @@
 
 #include "collect/counting/target.h"
 #include "collect/counting/threads.h"
+#include "collect/counting/weights.h"
 
 #define BATCH 512
 #define AHEAD 16   /* events between asking for one of a block's cache lines and using it */
@@ -30,6 +31,7 @@ struct event {
     uint16_t partner; /* event of the same batch that frees or allocated this block; 0: none */
     uint8_t kind;     /* EVENT_ALLOC, EVENT_REALLOCED, WIRE_FREE or WIRE_REALLOC */
     bool maybe;       /* of a free: its block need not be known */
+    bool later;       /* likewise: not temporary, whatever the events say (run --sample) */
     uint32_t account;
 };
 
@@ -128,12 +130,25 @@ static inline void expect_account(const struct target *t, const struct reader *r
         ledger_prefetch(&t->ledger, stack, r->thread, DOMAIN_HEAP);
 }
 
+/* What a block counts for, and what an allocation does. */
+static inline struct amount block_weight(const struct target *t, const struct block *b)
+{
+    return weigh(t->profile.sample_bytes, b->address, b->size, b->usable);
+}
+
+static inline struct amount event_weight(const struct target *t, const struct event *e)
+{
+    return weigh(t->profile.sample_bytes, e->address, e->size, e->usable);
+}
+
 /* A block of ours is no more: in which bucket that was counted. One that ends in the era of its
  * birth is in the shortest, where all are that are not counted. */
 static inline unsigned count_life(struct target *t, const struct block *b)
 {
     unsigned bucket = eras_life(&t->eras, b->birth);
-    if (bucket)
+    if (bucket && __builtin_expect(t->profile.sample_bytes != 0, 0))
+        ledger_lived_weighed(&t->ledger, b->site, bucket, block_weight(t, b).blocks);
+    else if (bucket)
         ledger_lived(&t->ledger, b->site, bucket);
     return bucket;
 }
@@ -141,8 +156,9 @@ static inline unsigned count_life(struct target *t, const struct block *b)
 static inline void process_alloc(struct target *t, struct reader *r, struct event *e,
                                  bool by_realloc)
 {
+    struct amount weight = event_weight(t, e);
     r->last_alloc = e->address;
-    t->pass_bytes += e->size;
+    t->pass_bytes += weight.bytes;
     if (!e->partner) { /* else it dies in this batch */
         struct block old, block = {.address = e->address,
                                    .size = e->size,
@@ -150,12 +166,12 @@ static inline void process_alloc(struct target *t, struct reader *r, struct even
                                    .site = e->account,
                                    .birth = eras_now(&t->eras)};
         if (blocks_put(&t->blocks, &block, &old)) { /* it was freed where we could not see it */
-            ledger_free(&t->ledger, old.site, old.size, old.usable, false);
+            ledger_free_by(&t->ledger, old.site, block_weight(t, &old), false, r->thread);
             count_life(t, &old);
             t->missed_frees++;
         }
     }
-    ledger_alloc(&t->ledger, e->account, e->size, e->usable, by_realloc);
+    ledger_alloc_weighed(&t->ledger, e->account, e->size, weight, by_realloc);
 }
 
 static inline struct fresh fresh_of(const struct target *t, const struct event *e)
@@ -188,19 +204,19 @@ static inline bool may_be_growth(const struct target *t, const struct event *e, 
                                  uint32_t old_site)
 {
     const struct event *latest = e - 1;
-    return latest->kind == EVENT_ALLOC &&
+    return latest->kind == EVENT_ALLOC && !t->profile.sample_bytes && /* else not all are seen */
            realloc_chains_may_replace(latest->size, latest->account, old_size, old_site) &&
            !t->ledger.accounts.items[old_site].any_size;
 }
 
 static void process_free(struct target *t, struct reader *r, struct batch *batch, struct event *e)
 {
-    bool temporary = e->address == r->last_alloc && e->kind == WIRE_FREE;
+    bool temporary = e->address == r->last_alloc && e->kind == WIRE_FREE && !e->later;
     if (temporary)
         r->last_alloc = 0;
     if (e->partner) {
         struct event *a = &batch->events[e->partner];
-        ledger_free(&t->ledger, a->account, a->size, a->usable, temporary);
+        ledger_free_by(&t->ledger, a->account, event_weight(t, a), temporary, r->thread);
         if (may_be_growth(t, e, a->size, a->account))
             look_closer(t, r, batch, e, NULL);
         return;
@@ -211,10 +227,10 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     bool known = blocks_take(&t->blocks, e->address, &block), foreign = false;
     if (known) {
         /* Another thread may have freed ours and allocated at its address since. */
-        foreign =
-            ledger_free_by(&t->ledger, block.site, block.size, block.usable, temporary, r->thread);
-        r->foreign_blocks += foreign;
-        r->foreign_bytes += foreign ? block.size : 0;
+        struct amount weight = block_weight(t, &block);
+        foreign = ledger_free_by(&t->ledger, block.site, weight, temporary, r->thread);
+        r->foreign_blocks += foreign ? weight.blocks : 0;
+        r->foreign_bytes += foreign ? weight.bytes : 0;
         life = count_life(t, &block);
         if (may_be_growth(t, e, block.size, block.site) && e->kind == WIRE_FREE)
             look_closer(t, r, batch, e, &block);
@@ -236,7 +252,7 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
 static void process_realloced(struct target *t, const struct reader *r, const struct event *e)
 {
     struct fresh f = fresh_of(t, e);
-    if (r->old_known)
+    if (r->old_known && !t->profile.sample_bytes)
         realloc_chains_realloced(t, &f, &r->old);
 }
 
@@ -248,12 +264,15 @@ static void process_realloc_failed(struct target *t, struct reader *r)
     if (r->old_known && r->old_table != &t->blocks) {
         inherit_put(t, r->old_table, &r->old);
     } else if (r->old_known) {
-        ledger_unfree(&t->ledger, r->old.site, r->old.size, r->old.usable);
+        struct amount weight = block_weight(t, &r->old);
+        ledger_unfree_weighed(&t->ledger, r->old.site, weight);
         if (r->old_foreign)
             ledger_unsample(&t->ledger,
                             ledger_account(&t->ledger, 0, r->thread, DOMAIN_FOREIGN, STACK_WHOLE),
-                            r->old.size);
-        if (r->old_life)
+                            weight.blocks, weight.bytes);
+        if (r->old_life && t->profile.sample_bytes)
+            ledger_unlived_weighed(&t->ledger, r->old.site, r->old_life, weight.blocks);
+        else if (r->old_life)
             ledger_unlived(&t->ledger, r->old.site, r->old_life);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
@@ -321,7 +340,7 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
     for (unsigned i = 1; i <= b->count; i++) {
         struct event *e = &b->events[i];
         look_ahead(t, e, b->count - i);
-        if (e->kind == EVENT_ALLOC && e->partner == i + 1) {
+        if (e->kind == EVENT_ALLOC && e->partner == i + 1 && !t->profile.sample_bytes) {
             ledger_temporary(&t->ledger, e->account, e->size, e->usable);
             t->pass_bytes += e->size;
             r->last_alloc = 0;
@@ -438,8 +457,10 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
         }
         case WIRE_FREE:
         case WIRE_REALLOC:
-            *e = (struct event){
-                .address = address, .kind = (uint8_t)kind, .maybe = WIRE_DETAIL(w[0]) != 0};
+            *e = (struct event){.address = address,
+                                .kind = (uint8_t)kind,
+                                .maybe = WIRE_DETAIL(w[0]) == WIRE_FREE_MAYBE,
+                                .later = WIRE_DETAIL(w[0]) == WIRE_FREE_LATER};
             r->in_realloc = kind == WIRE_REALLOC;
             batch_pair(b, ++b->count);
             continue;

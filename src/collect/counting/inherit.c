@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collect/counting/target.h"
+#include "collect/counting/weights.h"
 
 #define IMAGES_MAX       256
 #define IMAGES_BYTES_MAX ((size_t)64 << 20)
@@ -87,8 +88,10 @@ bool inherit_take(struct target *t, uint64_t address, struct block *out, struct 
     for (size_t i = 0; i < t->inheritance.tables.count; i++)
         if (blocks_take(&t->inheritance.tables.items[i], address, out)) {
             *table = &t->inheritance.tables.items[i];
-            t->profile.inherited.freed_blocks++;
-            t->profile.inherited.freed_bytes += out->size;
+            struct amount weight =
+                weigh(t->profile.sample_bytes, out->address, out->size, out->usable);
+            t->profile.inherited.freed_blocks += weight.blocks;
+            t->profile.inherited.freed_bytes += weight.bytes;
             return true;
         }
     return false;
@@ -98,8 +101,9 @@ void inherit_put(struct target *t, struct blocks *table, const struct block *b)
 {
     struct block none;
     blocks_put(table, b, &none);
-    t->profile.inherited.freed_blocks--;
-    t->profile.inherited.freed_bytes -= b->size;
+    struct amount weight = weigh(t->profile.sample_bytes, b->address, b->size, b->usable);
+    t->profile.inherited.freed_blocks -= weight.blocks;
+    t->profile.inherited.freed_bytes -= weight.bytes;
 }
 
 size_t inherit_keep(struct inheritance *i, size_t bytes)

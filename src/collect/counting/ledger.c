@@ -138,50 +138,64 @@ static inline void after_growth(struct ledger *l, struct account *a)
 
 /* A site with several sizes counts all from then on: which bucket comes next cannot be guessed,
  * and a wrong guess would cost more than counting. */
-static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size)
+static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size,
+                              uint64_t blocks, uint64_t bytes)
 {
     unsigned bucket = size_bucket(size);
     if (bucket != a->only_bucket) {
         a->only_bucket = SIZE_BUCKETS;
-        histogram_add(&l->histogram, HISTOGRAM_SIZES, account, bucket, 1, size);
+        histogram_add(&l->histogram, HISTOGRAM_SIZES, account, bucket, blocks, bytes);
     }
 }
 
-void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
-                  bool by_realloc)
+/* `w`: what the block counts for. */
+static inline __attribute__((always_inline)) void
+hand_out(struct ledger *l, uint32_t account, uint64_t size, struct amount w, bool by_realloc)
 {
     struct account *a = &l->accounts.items[account];
     uint64_t *delta = delta_of(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
-        a->site.unit_bytes = size;
-        a->site.unit_usable = usable;
+        a->site.unit_bytes = w.bytes / w.blocks;
+        a->site.unit_usable = w.usable / w.blocks;
         a->only_bucket = (uint8_t)size_bucket(size);
     }
-    delta[COL_ALLOCS]++;
-    delta[COL_BYTES] += size;
-    delta[COL_USABLE] += usable;
-    delta[COL_REALLOCS] += by_realloc;
+    delta[COL_ALLOCS] += w.blocks;
+    delta[COL_BYTES] += w.bytes;
+    delta[COL_USABLE] += w.usable;
+    delta[COL_REALLOCS] += by_realloc ? w.blocks : 0;
     bool heap = domain_is_live(a->domain);
     if (!heap || l->in_place ||
-        l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
+        l->live.bytes + w.bytes <= l->peak_bytes) /* else the peak is after this */
         before_change(l, a);
-    a->live.bytes += size;
-    a->live.blocks++;
-    a->live.usable += usable;
+    a->live.bytes += w.bytes;
+    a->live.blocks += w.blocks;
+    a->live.usable += w.usable;
     if (size > a->site.largest_bytes)
         a->site.largest_bytes = size;
     if (heap) {
-        count_size(l, account, a, size);
-        l->allocations++;
-        l->allocated_bytes += size;
-        l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
-        l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
-        l->live.bytes += size;
-        l->live.blocks++;
-        l->live.usable += usable;
+        count_size(l, account, a, size, w.blocks, w.bytes);
+        l->allocations += w.blocks;
+        l->allocated_bytes += w.bytes;
+        l->truncated_stacks += a->stack_state == STACK_TRUNCATED ? w.blocks : 0;
+        l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE ? w.blocks : 0;
+        l->live.bytes += w.bytes;
+        l->live.blocks += w.blocks;
+        l->live.usable += w.usable;
     }
     after_growth(l, a);
+}
+
+void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
+                  bool by_realloc)
+{
+    hand_out(l, account, size, (struct amount){size, 1, usable}, by_realloc);
+}
+
+void ledger_alloc_weighed(struct ledger *l, uint32_t account, uint64_t size, struct amount weight,
+                          bool by_realloc)
+{
+    hand_out(l, account, size, weight, by_realloc);
 }
 
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS])
@@ -207,39 +221,39 @@ void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUM
         l->incomplete_stacks += columns[COL_ALLOCS];
 }
 
-static inline void give_back(struct ledger *l, struct account *a, uint64_t size, uint64_t usable,
-                             bool temporary)
+static inline __attribute__((always_inline)) void give_back(struct ledger *l, struct account *a,
+                                                            struct amount w, bool temporary)
 {
     uint64_t *delta = delta_of(l, a);
-    delta[COL_FREES]++;
-    delta[COL_FREED] += size;
-    delta[COL_USABLE_FREED] += usable;
+    delta[COL_FREES] += w.blocks;
+    delta[COL_FREED] += w.bytes;
+    delta[COL_USABLE_FREED] += w.usable;
     if (temporary) {
-        delta[COL_TEMPS]++;
-        delta[COL_TEMP_BYTES] += size;
+        delta[COL_TEMPS] += w.blocks;
+        delta[COL_TEMP_BYTES] += w.bytes;
     }
     before_change(l, a);
-    a->live.bytes -= size;
-    a->live.blocks--;
-    a->live.usable -= usable;
+    a->live.bytes -= w.bytes;
+    a->live.blocks -= w.blocks;
+    a->live.usable -= w.usable;
     if (!domain_is_live(a->domain))
         return;
-    l->live.bytes -= size;
-    l->live.blocks--;
-    l->live.usable -= usable;
+    l->live.bytes -= w.bytes;
+    l->live.blocks -= w.blocks;
+    l->live.usable -= w.usable;
 }
 
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
 {
-    give_back(l, &l->accounts.items[account], size, usable, temporary);
+    give_back(l, &l->accounts.items[account], (struct amount){size, 1, usable}, temporary);
 }
 
-bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
-                    bool temporary, uint32_t thread)
+bool ledger_free_by(struct ledger *l, uint32_t account, struct amount weight, bool temporary,
+                    uint32_t thread)
 {
     struct account *a = &l->accounts.items[account];
     bool foreign = a->thread != thread;
-    give_back(l, a, size, usable, temporary && !foreign);
+    give_back(l, a, weight, temporary && !foreign);
     return foreign;
 }
 
@@ -263,29 +277,44 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
     delta[COL_USABLE_FREED] += usable;
     delta[COL_TEMPS]++;
     delta[COL_TEMP_BYTES] += size;
-    count_size(l, account, a, size);
+    count_size(l, account, a, size, 1, size);
     l->allocations++;
     l->allocated_bytes += size;
 }
 
-void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
+void ledger_unfree_weighed(struct ledger *l, uint32_t account, struct amount w)
 {
     struct account *a = &l->accounts.items[account];
     uint64_t *delta = delta_of(l, a);
-    delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same
-                         */
-    delta[COL_FREED] -= size;
-    delta[COL_USABLE_FREED] -= usable;
+    delta[COL_FREES] -= w.blocks; /* may have been an earlier interval's: differences add up all the
+                                     same */
+    delta[COL_FREED] -= w.bytes;
+    delta[COL_USABLE_FREED] -= w.usable;
     before_change(l, a);
-    a->live.bytes += size;
-    a->live.blocks++;
-    a->live.usable += usable;
+    a->live.bytes += w.bytes;
+    a->live.blocks += w.blocks;
+    a->live.usable += w.usable;
     if (domain_is_live(a->domain)) {
-        l->live.bytes += size;
-        l->live.blocks++;
-        l->live.usable += usable;
+        l->live.bytes += w.bytes;
+        l->live.blocks += w.blocks;
+        l->live.usable += w.usable;
     }
     after_growth(l, a);
+}
+
+void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
+{
+    ledger_unfree_weighed(l, account, (struct amount){size, 1, usable});
+}
+
+void ledger_lived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks)
+{
+    histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket, blocks, 0);
+}
+
+void ledger_unlived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks)
+{
+    histogram_remove(&l->histogram, HISTOGRAM_LIVES, account, bucket, blocks, 0);
 }
 
 void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket)
@@ -348,15 +377,15 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
         delta[kind] += count;
 }
 
-void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount)
+void ledger_unsample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount)
 {
     struct account *a = &l->accounts.items[account];
     uint64_t *delta = delta_of(l, a);
-    delta[COL_ALLOCS]--;
+    delta[COL_ALLOCS] -= count;
     delta[COL_BYTES] -= amount;
     delta[COL_USABLE] -= amount;
     a->live.bytes -= amount;
-    a->live.blocks--;
+    a->live.blocks -= count;
 }
 
 static uint64_t higher(uint64_t a, uint64_t b)

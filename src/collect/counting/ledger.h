@@ -110,10 +110,13 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
 /* What the program counted at an account of the heap. */
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS]);
 
-/* The same, of a block that `thread` gives back: true: another one had allocated it, and it is not
- * temporary. */
-bool ledger_free_by(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
-                    bool temporary, uint32_t thread);
+/* The same, of a block that counts for `weight` (weights.h). */
+void ledger_alloc_weighed(struct ledger *l, uint32_t account, uint64_t size, struct amount weight,
+                          bool by_realloc);
+/* And of one that `thread` gives back: true: another one had allocated it, and it is not temporary.
+ */
+bool ledger_free_by(struct ledger *l, uint32_t account, struct amount weight, bool temporary,
+                    uint32_t thread);
 
 /* An allocation and its free with nothing in between: the same as one call of each, in less time.
  */
@@ -121,11 +124,15 @@ void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_
 /* A block that was freed had lived so long: the bucket, from 1. And taking that back. */
 static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket);
 void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket);
+/* The same of as many blocks as a sampled one stands for. */
+void ledger_lived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks);
+void ledger_unlived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks);
 void ledger_begin_lives(struct ledger *l, struct account *a);
 /* What happened at a site in the interval that is open. */
 struct delta ledger_delta(const struct ledger *l, uint32_t account);
 /* Takes back a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
+void ledger_unfree_weighed(struct ledger *l, uint32_t account, struct amount weight);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
@@ -145,8 +152,8 @@ static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t doma
  * that counts them apart, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind);
-/* Takes back a sample that turned out not to have been one. */
-void ledger_unsample(struct ledger *l, uint32_t account, uint64_t amount);
+/* Takes back samples that turned out not to have been any. */
+void ledger_unsample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount);
 
 /* The open interval ends: its peak. */
 uint64_t ledger_end_interval(struct ledger *l);

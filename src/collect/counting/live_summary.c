@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "collect/counting/target.h"
+#include "collect/counting/weights.h"
 #include "store/rows.h"
 
 /* The tick that stands for a slice is its last. The open one has none yet: the present stands for
@@ -24,11 +25,13 @@ void live_summary_begin(struct live_summary *s, const struct target *t, enum sca
         *vec_push(&s->era_ticks) = tick_of(t, &t->eras.eras.items[i]);
 }
 
-static void count(struct live_row *r, const struct block *b, uint64_t untouched)
+static void count(struct live_row *r, const struct target *t, const struct block *b,
+                  uint64_t untouched)
 {
-    r->blocks++;
-    r->bytes += b->size;
-    r->usable += b->usable;
+    struct amount weight = weigh(t->profile.sample_bytes, b->address, b->size, b->usable);
+    r->blocks += weight.blocks;
+    r->bytes += weight.bytes;
+    r->usable += weight.usable;
     r->untouched += untouched;
 }
 
@@ -39,7 +42,7 @@ uint32_t live_summary_add(struct live_summary *s, const struct target *t, const 
         &s->recent[(b->site * 31 + b->birth) * 4 % LIVE_SUMMARY_RECENT + (unsigned)reach % 4];
     if (recent->row && recent->site == b->site && recent->birth == b->birth &&
         recent->reach == (uint32_t)reach) {
-        count(&s->rows.items[recent->row - 1], b, untouched);
+        count(&s->rows.items[recent->row - 1], t, b, untouched);
         return recent->row - 1;
     }
     size_t era = eras_index(&t->eras, b->birth);
@@ -57,7 +60,7 @@ uint32_t live_summary_add(struct live_summary *s, const struct target *t, const 
                                .first_ns = time_ns,
                                .last_ns = time_ns};
     }
-    count(r, b, untouched);
+    count(r, t, b, untouched);
     r->first_ns = time_ns < r->first_ns ? time_ns : r->first_ns;
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
     *recent =

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "collect/counting/target.h"
+#include "collect/counting/weights.h"
 
 void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
                     uint64_t size)
@@ -23,10 +24,14 @@ void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t
         *vec_push(&t->untouched.looks) = (struct freed_look){.site = b.site};
     }
     struct freed_look *k = &t->untouched.looks.items[*index];
-    k->blocks++;
-    k->bytes += b.size;
-    k->untouched_blocks += bytes > 0;
-    k->untouched += bytes < b.size ? bytes : b.size;
+    bytes = bytes < b.size ? bytes : b.size;
+    struct amount weight = weigh(t->profile.sample_bytes, b.address, b.size, b.usable);
+    k->blocks += weight.blocks;
+    k->bytes += weight.bytes;
+    k->untouched_blocks += bytes > 0 ? weight.blocks : 0;
+    if (t->profile.sample_bytes) /* in proportion; so large a block stands for few others */
+        bytes = (uint64_t)((double)bytes / (double)b.size * (double)weight.bytes);
+    k->untouched += bytes;
 }
 
 static int by_site(const void *a, const void *b)

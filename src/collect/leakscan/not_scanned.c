@@ -17,7 +17,10 @@ static const char *const reasons[] = {
 void not_scanned_explain(struct target *t, bool no_scan)
 {
     const char *said = t->end < sizeof reasons / sizeof *reasons ? reasons[t->end] : NULL;
-    if (no_scan)
+    if (t->profile.sample_bytes)
+        target_explain(t, "recorded with --sample: what points to a block may be in one that was "
+                          "not recorded");
+    else if (no_scan)
         target_explain(t, "recorded with --no-scan (--scan=off)");
     else if (t->scan.left_out)
         target_explain(t, "%s", t->scan.left_out);

@@ -188,6 +188,8 @@ void footprint_finish(struct footprint_look *l, struct target *t)
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 {
     struct footprint_look l;
+    if (t->profile.sample_bytes)
+        return; /* where blocks lie is not known */
     look_at_running(&l, t, kind, now_ns);
     footprint_finish(&l, t);
 }
@@ -202,8 +204,9 @@ uint64_t footprint_cost_ns(const struct target *t)
 
 void footprint_if_due(struct target *t, uint64_t now_ns)
 {
-    if (!t->header || (footprint_has_exit(t) &&
-                       !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
+    if (!t->header || t->profile.sample_bytes ||
+        (footprint_has_exit(t) &&
+         !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
         return;                       /* it may take a while to end */
     bool first = !t->footprint.marks; /* of the marks */
     if (t->marks.pending.count != t->footprint.marks &&
@@ -216,5 +219,7 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
 
 bool footprint_has_exit(const struct target *t)
 {
+    if (t->profile.sample_bytes)
+        return true; /* there will be none */
     return t->profile.footprints.count && vec_last(&t->profile.footprints)->kind == FOOTPRINT_EXIT;
 }

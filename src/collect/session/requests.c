@@ -325,6 +325,12 @@ void request_answer(struct session *s, struct client *v)
         see_to_exit(s, v);
         return;
     case WIRE_SCAN:
+        if (s->options->sample_bytes) {
+            client_tell(v, -EOPNOTSUPP,
+                        "allocations are sampled: what points to a block may be in one that was "
+                        "not recorded\n");
+            return;
+        }
         scan_from_outside(s, v);
         return;
     case WIRE_PAUSE:

@@ -83,7 +83,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     bool known = t->pid == s->program && !s->options->attach_to;
     if (!execed && (known || descendants_status(t->pid, t->pidfd, &status)))
         set_status(&t->profile, status);
-    not_scanned_explain(t, s->options->no_scan);
+    not_scanned_explain(t, s->options->no_scan && !s->options->sample_bytes);
     if (t->pidfd >= 0)
         close(t->pidfd);
     t->pidfd = -1;
@@ -219,6 +219,8 @@ static void say_hello(struct session *s, struct client *v)
     t->mark_on = &s->mark_on;
     t->header->mark_on = (uint32_t)s->mark_on.count;
     t->header->plant_leak = o->plant_leak_bytes;
+    t->header->sample_bytes = t->profile.sample_bytes = o->sample_bytes;
+    t->header->sample_seed = o->sample_seed + (s->sampled_count++ << 32);
     t->dormant = s->dormant;
     t->was_dormant = s->dormant || (s->was_dormant && t->forked); /* it may have blocks from then */
     t->was_paused = s->paused || t->was_dormant;

@@ -61,6 +61,8 @@ struct session_options {
     bool dormant;              /* until someone starts it: the hooks only forward */
     bool paused;               /* until someone resumes */
     uint64_t plant_leak_bytes; /* that each mark of a program shall leak */
+    uint64_t sample_bytes;     /* one allocation is recorded per so many; 0: all are */
+    uint64_t sample_seed;      /* for which ones */
     bool no_scan;              /* scan for leaks only when asked to */
     bool full_scan;            /* look at all of it, however long it takes (end_budget.h) */
     const struct recorded_default *defaults; /* for reports; kept in the file as they are */

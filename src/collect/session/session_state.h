@@ -75,6 +75,7 @@ struct session {
     uint64_t forked_spent_ns;     /* at the ends of forked processes (end_budget.h) */
     VEC(struct ending *) endings; /* processes that were looked at, and not summed up yet */
     uint64_t next_forked_ns;      /* when one of them is next looked at while it runs */
+    uint64_t sampled_count;       /* processes so far whose allocations are sampled */
     bool paused;                  /* processes that begin are */
     bool dormant;                 /* likewise, and */
     bool was_dormant;             /* it was so once */

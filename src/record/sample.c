@@ -1,0 +1,202 @@
+/*
+ * run --sample: which allocations are recorded, and which addresses are theirs.
+ *
+ * Points lie at random on the line of all bytes that a thread allocates, one per `sample_bytes` on
+ * average (a Poisson process), and a block with a point in it is recorded: with probability
+ * 1 - exp(-size / sample_bytes). A thread keeps the distance to its next point, so that any other
+ * allocation costs a subtraction. What is recorded is weighed by the collector.
+ *
+ * A free must know whether its block was recorded. Their addresses are in a table behind one lock;
+ * in front of it is a filter of one byte per 16 bytes of address, which nearly every free of
+ * another block finds to be 0. Where nothing was ever written, all of the filter is the kernel's
+ * one zero page. An address is entered before the allocation returns and leaves before the block is
+ * freed, so whoever frees it finds it: the program handed the block over.
+ *
+ * No floating point, no allocation. A forked child goes on with its copy: the blocks are there too.
+ */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "record/recorder.h"
+
+#define STEPS      4         /* tables, each of 8 times as many places as the one before */
+#define FIRST_BITS 13        /* places of the first: 64 KiB */
+#define STUCK      UINT8_MAX /* of the filter: it was once so high, and is no longer counted down */
+
+static struct spin lock;
+static uintptr_t *tables[STEPS];
+static _Atomic unsigned step; /* the number of the table in use, from 1; 0: there is none */
+static size_t taken;
+
+static unsigned bits_of(unsigned number)
+{
+    return FIRST_BITS + 3 * (number - 1);
+}
+
+static size_t places_of(unsigned number)
+{
+    return number ? (size_t)1 << bits_of(number) : 0;
+}
+
+static size_t home_of(unsigned number, uintptr_t address)
+{
+    return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits_of(number));
+}
+
+/* Where the address is, or a place for it. */
+static size_t place_of(unsigned number, uintptr_t address)
+{
+    const uintptr_t *table = tables[number - 1];
+    size_t at = home_of(number, address), mask = places_of(number) - 1;
+    while (table[at] && table[at] != address)
+        at = (at + 1) & mask;
+    return at;
+}
+
+/* A fork may come at any time: a table is used when it is whole, by one store. */
+static bool grow(void)
+{
+    unsigned was = atomic_load(&step);
+    size_t size = places_of(was + 1) * sizeof **tables;
+    uintptr_t *larger = was < STEPS ? sys_map(size) : NULL;
+    if (!larger)
+        return false;
+    recorder_own(larger, size);
+    tables[was] = larger;
+    for (size_t i = 0; i < places_of(was); i++) {
+        uintptr_t address = tables[was - 1][i];
+        if (address)
+            larger[place_of(was + 1, address)] = address;
+    }
+    atomic_store(&step, was + 1);
+    if (was) /* the addresses stay ours; what is there goes */
+        sys_call(SYS_madvise, tables[was - 1], (long)(places_of(was) * sizeof **tables),
+                 (long)MADV_DONTNEED);
+    return true;
+}
+
+static void filter_add(uintptr_t address, int change)
+{
+    _Atomic uint8_t *byte = SAMPLE_FILTER_OF(address);
+    uint8_t count = atomic_load_explicit(byte, memory_order_relaxed);
+    if (count != STUCK)
+        atomic_store_explicit(byte, (uint8_t)(count + change), memory_order_relaxed);
+}
+
+bool sample_add(const void *p)
+{
+    uintptr_t address = (uintptr_t)p;
+    spin_lock(&lock);
+    size_t places = places_of(atomic_load(&step));
+    bool room = taken < places / 4 * 3 || grow() || taken < places / 16 * 15;
+    unsigned number = atomic_load(&step);
+    uintptr_t *place = room ? &tables[number - 1][place_of(number, address)] : NULL;
+    if (room && !*place) { /* else its last free was not seen */
+        *place = address;
+        taken++;
+        filter_add(address, 1);
+    }
+    spin_unlock(&lock);
+    return room;
+}
+
+/* Those that follow without a gap move up, unless they would come before their home. */
+static void close_gap(unsigned number, size_t gap)
+{
+    uintptr_t *table = tables[number - 1];
+    size_t mask = places_of(number) - 1;
+    for (size_t at = (gap + 1) & mask; table[at]; at = (at + 1) & mask)
+        if (((at - home_of(number, table[at])) & mask) >= ((at - gap) & mask)) {
+            table[gap] = table[at];
+            gap = at;
+        }
+    table[gap] = 0;
+}
+
+bool sample_remove(const void *p)
+{
+    uintptr_t address = (uintptr_t)p;
+    spin_lock(&lock);
+    unsigned number = atomic_load(&step);
+    size_t at = number ? place_of(number, address) : 0;
+    bool found = number && tables[number - 1][at];
+    if (found) {
+        close_gap(number, at);
+        taken--;
+        filter_add(address, -1);
+    }
+    spin_unlock(&lock);
+    return found;
+}
+
+/*
+ * -log2 of a random number between 0 and 1, with 32 bits behind the point: the leading zeros are
+ * the whole part, and each squaring of what is left gives a bit. The error is below 2^-31, far less
+ * than a byte of any distance that matters.
+ */
+static uint64_t minus_log2(uint64_t random)
+{
+    uint64_t whole = (uint64_t)__builtin_clzll(random), part = 0, m = random << whole;
+    for (unsigned i = 0; i < 32; i++) { /* m stands for m / 2^63, from 1 to 2 */
+        unsigned __int128 square = (unsigned __int128)m * m;
+        bool two = square >> 127;
+        part = part << 1 | two;
+        m = (uint64_t)(square >> (two ? 64 : 63));
+    }
+    return ((whole + 1) << 32) - part;
+}
+
+/* The distance to the next point, in bytes: 1 if it is in the very next one. */
+static uint64_t draw(struct thread *t)
+{
+    static const uint64_t ln2 = UINT64_C(0xb17217f7d1cf79ac); /* times 2^-64 */
+    uint64_t x = t->sample_state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    t->sample_state = x;
+    uint64_t nats =
+        (uint64_t)((unsigned __int128)minus_log2((x * UINT64_C(0x2545f4914f6cdd1d)) | 1) * ln2 >>
+                   64);
+    return (uint64_t)((unsigned __int128)nats * recorder.sample_bytes >> 32) + 1;
+}
+
+static void seed(struct thread *t)
+{
+    uint64_t x = recorder.header->sample_seed + t->number * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    t->sample_state = (x ^ x >> 31) | 1;
+    t->sample_left = draw(t);
+}
+
+/* A point has come, or the thread has no distance yet. */
+bool sample_draw(struct thread *t, size_t size)
+{
+    size += !size;
+    if (!t->sample_state)
+        seed(t);
+    if (size < t->sample_left) {
+        t->sample_left -= size;
+        return false;
+    }
+    t->sample_left = draw(t); /* the next one after this block's end: the past does not matter */
+    return true;
+}
+
+void sample_recover(void)
+{
+    spin_recover(&lock);
+}
+
+bool sample_reset(const struct wire_header *h)
+{
+    spin_reset(&lock);
+    recorder.sample_bytes = h->sample_bytes;
+    if (recorder.sample_bytes && !recorder.sample_filter) {
+        recorder.sample_filter = sys_map(SAMPLE_FILTER_SIZE);
+        if (recorder.sample_filter)
+            recorder_own((const void *)recorder.sample_filter, SAMPLE_FILTER_SIZE);
+    }
+    return !recorder.sample_bytes || recorder.sample_filter;
+}

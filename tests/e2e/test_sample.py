@@ -1,0 +1,106 @@
+"""run --sample: estimates whose intervals hold the truth, frees that match, and commands that say so."""
+from harness import cases, slow
+
+SEEDS = 40
+
+
+def sampled(t, *arguments, size="128KiB", seed=1, opts=()):
+    program = t.build("sampled.c", "-O1", "-pthread")
+    return t.record(program, *arguments, opts=("--sample=" + size, *opts), env={"TIDEMARK_SAMPLE_SEED": str(seed)})
+
+
+def selves(report):
+    return {row["name"]: row for row in report["rows"]}
+
+
+@slow
+def test_intervals_hold_the_truth(t):
+    exact = t.record(t.build("sampled.c", "-O1", "-pthread"))
+    truth = {m: selves(t.report(exact, m, "--top", "0")) for m in ("live", "total")}
+    inside = cases_ = 0
+    ratios = []
+    for seed in range(1, SEEDS + 1):
+        profile = sampled(t, seed=seed)
+        for metric, known in truth.items():
+            rows = selves(t.report(profile, metric, "--top", "0", "--min", "0"))
+            whole = sum(row["self_bytes"] for row in known.values())
+            for name, row in known.items():
+                true = row["self_bytes"]
+                if true < whole / 20:
+                    continue
+                t.true("%s is sampled, seed %d" % (name, seed), name in rows)
+                cases_ += 1
+                inside += rows[name]["low_bytes"] <= true <= rows[name]["high_bytes"]
+                ratios.append(rows[name]["self_bytes"] / true)
+    t.equal("functions above 5 %", cases_, SEEDS * 10)
+    t.true("at least 93 % are inside", inside >= 0.93 * cases_, (inside, cases_))
+    mean = sum(ratios) / len(ratios)
+    t.true("estimates are right on average", abs(mean - 1) < 0.02, mean)
+
+
+def test_same_seed_same_blocks(t):
+    first, second = (t.report(sampled(t, seed=7), "total") for _ in range(2))
+    for key in ("bytes_allocated", "live_bytes", "peak_bytes"):
+        t.equal(key, first["totals"][key], second["totals"][key])
+    other = t.report(sampled(t, seed=8), "total")
+    t.true("another seed", other["totals"]["bytes_allocated"] != first["totals"]["bytes_allocated"])
+
+
+def is_empty(t, report):
+    totals = report["totals"]
+    t.equal("nothing is live", (totals["live_bytes"], totals["live_blocks"]), (0, 0))
+    t.equal("all was freed", totals["frees"], totals["allocations"])
+    t.equal("no unknown frees, nothing lost", (totals["unknown_frees"], totals["lost_events"]), (0, 0))
+    t.true("something was recorded", totals["bytes_allocated"] > 1 << 20, totals)
+
+
+@cases(how=("free", "threads"))
+def test_frees_are_exact(t, how):
+    """What an allocation adds, its free takes away: also in another thread, and after realloc."""
+    profile = sampled(t, how, size="4KiB")
+    report = t.report(profile, "total")
+    is_empty(t, report)
+    t.true("reallocations are seen", report["totals"]["reallocations"] > 0)
+    t.true("temporary ones too", 0 < report["totals"]["temporary_allocations"] < report["totals"]["allocations"])
+    t.consistent(profile)
+
+
+def test_fork(t):
+    """A child knows which of its parent's blocks were recorded."""
+    profile = sampled(t, "fork", size="16KiB")
+    processes = t.report(profile)["processes"]
+    t.equal("processes", len(processes), 2)
+    for process in processes:
+        is_empty(t, t.report(profile, "total", "--process", str(process["pid"])))
+    child = t.report(profile, "total", "--process", str(processes[1]["pid"]))["inherited"]
+    t.true("it inherited blocks", child["blocks"] > 1000, child)
+    t.equal("and freed all of them", (child["freed_blocks"], child["freed_bytes"]), (child["blocks"], child["bytes"]))
+
+
+def test_reports_say_so(t):
+    profile = sampled(t)
+    for command in ("report", "leaks", "findings", "growth", "peaks", "threads", "marks", "tree"):
+        t.run(command, profile)
+        t.true(command + " says that it was sampled", "one allocation per 128.0 KiB; figures are estimates" in t.stdout, t.stdout[:600])
+        t.true(command + " claims nothing exact", "exact" not in t.stdout, t.stdout[:600])
+    report = t.report(profile, "live")
+    t.equal("JSON", report["sampled"], {"bytes": 131072})
+    for row in report["rows"]:
+        t.true("interval of " + row["name"], row["low_bytes"] <= row["self_bytes"] <= row["high_bytes"], row)
+        t.true("of its total", row["total_low_bytes"] <= row["total_bytes"] <= row["total_high_bytes"], row)
+    live = report["intervals"]["live_bytes"]
+    t.true("interval of all", live["low_bytes"] < report["totals"]["live_bytes"] < live["high_bytes"], live)
+    exact = t.record(t.build("sampled.c", "-O1", "-pthread"))
+    plain = t.report(exact, "live")
+    t.true("an exact one has none", "sampled" not in plain and "low_bytes" not in plain["rows"][0] and "intervals" not in plain)
+    t.run("diff", exact, profile)
+    t.true("diff says which", "b one allocation per 128.0 KiB; figures are estimates" in t.stdout, t.stdout[:600])
+    changed = t.report(profile, "live", "--since", "50%")
+    t.equal("a change has no interval", changed["rows"][0]["low_bytes"], None)
+
+
+@cases(options=("--sample=10", "--sample=no", "--sample --python=objects", "--sample --faults", "--sample --only-cpu",
+                "--sample --scan=full", "--sample --plant-leak=1KiB"))
+def test_refused(t, options):
+    t.run("run", *options.split(), "--", "true")
+    t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (2, 1))
