@@ -218,7 +218,8 @@ static bool goes_on_without_marks(const struct chosen *c, const struct finder *f
     struct trend t;
     if (!trend_of(&t, live, c->by.work, n) || !goes_on(&t))
         return false;
-    *risen = (int64_t)(live[last] - live[t.end > t.begin ? t.begin : t.skipped]);
+    double rise = live[last] - live[t.end > t.begin ? t.begin : t.skipped];
+    *risen = (int64_t)fmax(fmin(rise, 0x1p62), -0x1p62); /* a damaged file may hold any numbers */
     while (last > 0 && live[last] <= live[last - 1])
         last--;
     /* In the interval of the last rise nothing may have happened after it. */

@@ -181,7 +181,7 @@ static int add_points(struct reader *r, struct figures *f, struct err *err)
     struct profile *p = r->m->profile;
     int code = 0;
     for (size_t i = 0; i < r->table.count; i++) {
-        const struct stack_frame frame = valgrind_frame(r->table.items[i], &entries[i].address);
+        const struct imported_frame frame = valgrind_frame(r->table.items[i], &entries[i].address);
         frames[i] = stacks_make(&r->m->stacks, &frame);
         entries[i].run = stacks_run(&r->m->stacks, &frames[i], 1);
     }

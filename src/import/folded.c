@@ -56,9 +56,9 @@ bool folded_is(const char *bytes, size_t size)
     return is;
 }
 
-static struct stack_frame frame_of(char *name)
+static struct imported_frame frame_of(char *name)
 {
-    struct stack_frame f = {.function = name};
+    struct imported_frame f = {.function = name};
     size_t size = strlen(name);
     if (size < 4 || name[size - 4] != '_' || name[size - 3] != '[' || name[size - 1] != ']')
         return f;
@@ -83,7 +83,7 @@ static int add_line(struct figures *f, char *line, struct err *err)
     if (!take_number(line, &value))
         return import_bad_line(m, "it does not end in a number: stacks are a;b;c 123", err);
     for (char *rest = line, *name; (name = strsep(&rest, ";"));) {
-        const struct stack_frame frame = frame_of(name);
+        const struct imported_frame frame = frame_of(name);
         if (++depth > IMPORT_DEPTH)
             return import_bad_line(m, "the stack is deeper than any", err);
         node = stacks_node(&m->stacks, node, stacks_frame(&m->stacks, &frame));

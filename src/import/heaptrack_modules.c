@@ -79,7 +79,7 @@ static uint32_t look_up(struct heaptrack_modules *t, uint64_t address, struct st
 {
     const struct heaptrack_module *m = module_of(t, address);
     if (!m)
-        return stacks_frame(s, &(struct stack_frame){0});
+        return stacks_frame(s, &(struct imported_frame){0});
     if (!t->symbolizer)
         t->symbolizer = symbolizer_new();
     const char *path = strpool_get(&t->paths, m->path);
@@ -89,9 +89,9 @@ static uint32_t look_up(struct heaptrack_modules *t, uint64_t address, struct st
     VEC(struct frame) frames = {0};
     for (size_t i = 0; i < count; i++) {
         struct frame f =
-            stacks_make(s, &(struct stack_frame){found[i].function, path_base(path), found[i].file,
-                                                 found[i].line,
-                                                 found[i].inlined ? FRAME_INLINED : FRAME_NATIVE});
+            stacks_make(s, &(struct imported_frame){
+                               found[i].function, path_base(path), found[i].file, found[i].line,
+                               found[i].inlined ? FRAME_INLINED : FRAME_NATIVE});
         *vec_push(&frames) = f;
     }
     uint32_t run = stacks_run(s, frames.items, frames.count);

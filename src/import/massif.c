@@ -62,8 +62,8 @@ static uint32_t run_of(struct reader *r, char *text, bool *below)
     *below = strstr(text, "below massif's threshold") != NULL;
     if (*below)
         return stacks_frame(&r->m->stacks,
-                            &(struct stack_frame){.function = "[below massif's threshold]"});
-    const struct stack_frame f = valgrind_frame(text, &address);
+                            &(struct imported_frame){.function = "[below massif's threshold]"});
+    const struct imported_frame f = valgrind_frame(text, &address);
     return stacks_frame(&r->m->stacks, &f);
 }
 
@@ -74,7 +74,8 @@ static void end_stack(struct reader *r, uint64_t bytes)
     for (size_t i = r->levels.count; i-- > 1;) /* the first is "(heap allocation functions)" */
         node = stacks_node(&r->m->stacks, node, r->levels.items[i].run);
     if (r->levels.count == 1)
-        node = stacks_node(&r->m->stacks, 0, stacks_frame(&r->m->stacks, &(struct stack_frame){0}));
+        node =
+            stacks_node(&r->m->stacks, 0, stacks_frame(&r->m->stacks, &(struct imported_frame){0}));
     put(r, figures_site(&r->figures, node, 0, DOMAIN_HEAP), bytes);
 }
 
@@ -276,9 +277,10 @@ int massif_import(struct import *m, struct err *err)
     import_no_threads(m);
     r.no_stacks = figures_site(
         &r.figures,
-        stacks_node(&m->stacks, 0,
-                    stacks_frame(&m->stacks,
-                                 &(struct stack_frame){.function = "[snapshot without stacks]"})),
+        stacks_node(
+            &m->stacks, 0,
+            stacks_frame(&m->stacks,
+                         &(struct imported_frame){.function = "[snapshot without stacks]"})),
         0, DOMAIN_HEAP);
     while ((code = input_line(m->in, &line, err)) > 0)
         if ((code = take_line(&r, line, err)))

@@ -45,10 +45,10 @@ static bool add_frame(struct reader *r, char *rest)
     if (!kind || !function || !file)
         return false;
     uint32_t run = stacks_frame(
-        &r->m->stacks, &(struct stack_frame){.function = function,
-                                             .file = file,
-                                             .line = line > UINT32_MAX ? 0 : (uint32_t)line,
-                                             .kind = *at == 'p' ? FRAME_PYTHON : FRAME_NATIVE});
+        &r->m->stacks, &(struct imported_frame){.function = function,
+                                                .file = file,
+                                                .line = line > UINT32_MAX ? 0 : (uint32_t)line,
+                                                .kind = *at == 'p' ? FRAME_PYTHON : FRAME_NATIVE});
     *vec_push(&r->runs) = run;
     return true;
 }

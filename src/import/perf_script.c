@@ -134,7 +134,8 @@ static void end_sample(struct reader *r)
     for (size_t i = r->runs.count; i-- > 0;)
         node = stacks_node(&r->m->stacks, node, r->runs.items[i]);
     if (!r->runs.count)
-        node = stacks_node(&r->m->stacks, 0, stacks_frame(&r->m->stacks, &(struct stack_frame){0}));
+        node =
+            stacks_node(&r->m->stacks, 0, stacks_frame(&r->m->stacks, &(struct imported_frame){0}));
     ledger_sample(&r->events.ledger, events_site(&r->events, node, r->thread, DOMAIN_CPU), 1,
                   r->sample.is_time ? r->sample.period : 1, COLUMNS);
     r->open = false;
@@ -191,11 +192,11 @@ static bool add_frame(struct reader *r, char *line)
     bool inlined = module && strcmp(module, "inlined") == 0;
     if (r->runs.count >= IMPORT_DEPTH)
         return false;
-    uint32_t run =
-        stacks_frame(&r->m->stacks,
-                     &(struct stack_frame){.function = name,
-                                           .module = module && !inlined ? path_base(module) : NULL,
-                                           .kind = inlined ? FRAME_INLINED : FRAME_NATIVE});
+    uint32_t run = stacks_frame(
+        &r->m->stacks,
+        &(struct imported_frame){.function = name,
+                                 .module = module && !inlined ? path_base(module) : NULL,
+                                 .kind = inlined ? FRAME_INLINED : FRAME_NATIVE});
     *vec_push(&r->runs) = run;
     return true;
 }

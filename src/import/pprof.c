@@ -235,10 +235,10 @@ static struct frame frame_of(struct reader *r, const struct field *f, uint32_t m
     size_t length = strlen(file);
     bool python = length > 3 && strcmp(file + length - 3, ".py") == 0;
     struct frame frame = stacks_make(
-        &r->m->stacks, &(struct stack_frame){.function = name,
-                                             .file = file,
-                                             .line = (uint32_t)line.second,
-                                             .kind = python ? FRAME_PYTHON : FRAME_INLINED});
+        &r->m->stacks, &(struct imported_frame){.function = name,
+                                                .file = file,
+                                                .line = (uint32_t)line.second,
+                                                .kind = python ? FRAME_PYTHON : FRAME_INLINED});
     frame.module = module;
     free(name);
     free(file);

@@ -31,7 +31,7 @@ uint32_t stacks_string(struct stacks *s, const char *text)
     return number;
 }
 
-struct frame stacks_make(struct stacks *s, const struct stack_frame *f)
+struct frame stacks_make(struct stacks *s, const struct imported_frame *f)
 {
     bool named = f->function && *f->function;
     return (struct frame){.function = stacks_string(s, named ? f->function : "[unknown]"),
@@ -80,7 +80,7 @@ uint32_t stacks_run(struct stacks *s, const struct frame *frames, size_t count)
     }
 }
 
-uint32_t stacks_frame(struct stacks *s, const struct stack_frame *f)
+uint32_t stacks_frame(struct stacks *s, const struct imported_frame *f)
 {
     const struct frame frame = stacks_make(s, f);
     return stacks_run(s, &frame, 1);

@@ -13,7 +13,7 @@
 #include "store/recording.h"
 
 /* One frame as text; NULL or "" where it is not known. */
-struct stack_frame {
+struct imported_frame {
     const char *function, *module, *file;
     uint32_t line;
     enum frame_kind kind;
@@ -34,8 +34,8 @@ uint32_t stacks_string(struct stacks *s, const char *text);
 /* The number of a run of frames, innermost first. */
 uint32_t stacks_run(struct stacks *s, const struct frame *frames, size_t count);
 /* The same of one frame as text. */
-uint32_t stacks_frame(struct stacks *s, const struct stack_frame *f);
-struct frame stacks_make(struct stacks *s, const struct stack_frame *f);
+uint32_t stacks_frame(struct stacks *s, const struct imported_frame *f);
+struct frame stacks_make(struct stacks *s, const struct imported_frame *f);
 /* The node of a run that `parent` called; 0 is the root. */
 uint32_t stacks_node(struct stacks *s, uint32_t parent, uint32_t run);
 

@@ -6,7 +6,7 @@
 #include "import/import.h"
 
 /* "little.c:14", and of Rust "lib.rs:3:5": file and line. */
-static void take_place(char *place, struct stack_frame *f)
+static void take_place(char *place, struct imported_frame *f)
 {
     uint64_t numbers[2] = {0};
     f->file = place;
@@ -20,9 +20,9 @@ static void take_place(char *place, struct stack_frame *f)
     }
 }
 
-struct stack_frame valgrind_frame(char *text, uint64_t *address)
+struct imported_frame valgrind_frame(char *text, uint64_t *address)
 {
-    struct stack_frame f = {0};
+    struct imported_frame f = {0};
     const char *at = text;
     *address = 0;
     if (strncmp(at, "0x", 2) == 0) {

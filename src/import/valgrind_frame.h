@@ -9,6 +9,6 @@
 #include "import/stacks.h"
 
 /* Cuts the text apart; *address: 0, if there is none. */
-struct stack_frame valgrind_frame(char *text, uint64_t *address);
+struct imported_frame valgrind_frame(char *text, uint64_t *address);
 
 #endif

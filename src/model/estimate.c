@@ -4,14 +4,20 @@
 
 #define Z 1.959964 /* standard deviations to either side that hold 95 % */
 
+/* A damaged file may hold any numbers. */
+static int64_t bounded(double bytes)
+{
+    return bytes < 0x1p62 ? (int64_t)bytes : INT64_C(1) << 62;
+}
+
 /* The ends are the solutions x of (bytes - x)^2 = Z^2 * x * period. */
 struct estimate estimate_of(const struct profile *p, int64_t bytes)
 {
     const double period = (double)p->sample_bytes, value = bytes > 0 ? (double)bytes : 0;
     const double middle = value + Z * Z * period / 2;
     const double half = Z * sqrt(value * period + Z * Z * period * period / 4);
-    return (struct estimate){.low = (int64_t)floor(middle > half ? middle - half : 0),
-                             .high = (int64_t)ceil(middle + half)};
+    return (struct estimate){.low = bounded(floor(middle > half ? middle - half : 0)),
+                             .high = bounded(ceil(middle + half))};
 }
 
 bool estimate_known(const struct profile *p, enum metric m, enum size_kind size,

@@ -52,8 +52,10 @@ void process_take(struct cursor *c, struct profile *p)
     p->rank1 = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
     p->ranks = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
     p->sample_bytes = c->at < c->end ? cursor_varint(c) : 0;
-    if (p->sample_bytes > SAMPLE_BYTES_MOST)
+    if (p->sample_bytes > SAMPLE_BYTES_MOST) {
         c->bad = true;
+        p->sample_bytes = 0;
+    }
 }
 
 void threads_put(struct strbuf *b, const struct profile *p)

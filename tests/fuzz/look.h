@@ -5,6 +5,7 @@
 #ifndef TIDE_FUZZ_LOOK_H
 #define TIDE_FUZZ_LOOK_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -33,10 +34,12 @@
 #include "answer/threads.h"
 #include "../consistent.h"
 
-static inline void look_must(bool holds)
+/* Says what does not hold, for the log of a fuzzer. */
+#define look_must(holds) ((holds) ? (void)0 : look_fails(#holds, __LINE__))
+static inline void look_fails(const char *what, int line)
 {
-    if (!holds)
-        abort();
+    fprintf(stderr, "look.h:%d: %s\n", line, what);
+    abort();
 }
 
 /* What src/model takes for granted. */
