@@ -143,8 +143,6 @@ static int take_inputs(struct merging *m, const struct recording *r, const struc
             *vec_push(&m->inputs->inputs) = in;
         return code;
     }
-    if (!p->merge->inputs.count)
-        return err_set(err, -EBADMSG, "%s is damaged: it does not say what was merged", file);
     for (size_t i = 0; i < p->merge->inputs.count && !code; i++)
         code = check_new(m, &p->merge->inputs.items[i], first + i, err);
     for (size_t i = 0; i < p->merge->inputs.count && !code; i++)

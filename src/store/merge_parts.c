@@ -73,7 +73,11 @@ void inputs_take(struct cursor *c, struct profile *p)
     uint64_t n = cursor_items(c, LEAST_INPUT, sizeof(struct merge_input));
     for (; n > 0 && !c->bad; n--)
         take_input(c, m, values);
-    c->bad |= !m->inputs.count;
+    if (!m->inputs.count) { /* a damaged file; a merge has one at least */
+        c->bad = true;
+        merge_free(m);
+        p->merge = NULL;
+    }
 }
 
 /* --- SPRD ------------------------------------------------------------------------------------- */
