@@ -95,6 +95,8 @@ static uint64_t frames_worth(const struct merge_code *c, const struct frame *f, 
 static bool are_better(const struct merge_code *c, const struct code_place *place, uint32_t first,
                        uint32_t count)
 {
+    if (!c->frames.count)
+        return false;
     const struct frame *old = c->frames.items + place->first_frame, *new = c->frames.items + first;
     bool same = place->count == count;
     for (uint32_t i = 0; i < count && same; i++)
@@ -201,7 +203,7 @@ static uint32_t place_of_names(struct merge_code *c, struct merge_source *s, con
         strbuf_clear(&text);
     }
     strbuf_puts(&text, "");
-    frames_text(c, c->frames.items + first, count, &text);
+    frames_text(c, count ? c->frames.items + first : NULL, count, &text);
     uint32_t place = place_of_text(c, kind, text.data, 0, first, count);
     strbuf_release(&text);
     return place;
