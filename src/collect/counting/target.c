@@ -63,7 +63,7 @@ static void read_command(struct target *t)
 {
     char path[64];
     struct strbuf b = {0};
-    proc_read_all(t->pid, "cmdline", &b);
+    proc_read_command(t->pid, &b);
     /* A program that wrote over its arguments may have left no NUL behind the last. */
     for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
         *vec_push(&t->profile.command) = xstrdup(b.data + at);
