@@ -15,6 +15,7 @@
 #include "base/say.h"
 #include "answer/imported.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "collect/session/output.h"
 #include "import/import.h"
 #include "store/reader.h"
@@ -28,10 +29,10 @@ static void print_help(void)
     puts(
         "usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
         "\n"
-        "Makes a recording of another tool's file, for all commands and the viewer. What the file "
-        "does not\n"
-        "know stays unknown: text says so, JSON has null, and a command that needs it says what is "
-        "missing.\n"
+        "Makes a recording from another tool's file, for all commands and the viewer. What the "
+        "file does not\n"
+        "contain stays unknown: text says so, JSON has null, and a command that needs it says what "
+        "is missing.\n"
         "\n"
         "  -o OUT, --output OUT\n"
         "                   the recording (default: FILE's name with .tide, in the current "
@@ -69,11 +70,12 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
                                             {"quiet", no_argument, NULL, OPT_QUIET},
                                             {"help", no_argument, NULL, OPT_HELP},
                                             {0}};
+    static const char letters[] = ":o:h";
     struct strbuf names = {0};
     int code = 0;
     optind = 0;
     opterr = 0;
-    for (int c; !code && (c = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;) {
+    for (int c; !code && (c = getopt_long(argc, argv, letters, options, NULL)) != -1;) {
         if (c == OPT_OUTPUT)
             w->output = optarg;
         else if (c == OPT_FORMAT)
@@ -87,11 +89,7 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
         else if (c == OPT_HELP)
             w->help = true;
         else
-            code = err_set(err, -EINVAL,
-                           c == ':' ? "%s needs a value"
-                                    : "unknown option '%s'; "
-                                      "--help lists them",
-                           argv[optind - 1]);
+            code = options_refuse(options, letters, argv, "import", err);
     }
     if (code || w->help)
         return code;
