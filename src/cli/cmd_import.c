@@ -26,18 +26,18 @@ enum { OPT_OUTPUT = 'o', OPT_HELP = 'h', OPT_FORMAT = 256, OPT_METRIC, OPT_PYTHO
 
 static void print_help(void)
 {
-    puts(
-        "usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
-        "\n"
-        "Makes a recording from another tool's file, for all commands and the viewer. What the "
-        "file does not\n"
-        "contain stays unknown: text says so, JSON has null, and a command that needs it says what "
-        "is missing.\n"
-        "\n"
-        "  -o OUT, --output OUT\n"
-        "                   the recording (default: FILE's name with .tide, in the current "
-        "folder)\n"
-        "  --format F       (default: guessed by content) one of:");
+    puts("usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
+         "\n"
+         "Makes a recording from another tool's file, for all commands and the viewer. What the "
+         "file\n"
+         "does not contain stays unknown: text says so, JSON has null, and a command that needs it "
+         "says\n"
+         "what is missing.\n"
+         "\n"
+         "  -o OUT, --output OUT\n"
+         "                   the recording (default: FILE's name with .tide, in the current "
+         "folder)\n"
+         "  --format F       (default: guessed by content) one of:");
     for (size_t i = 0; i < IMPORT_FORMATS; i++)
         printf("                   %-10s %s\n", import_formats[i].name, import_formats[i].what);
     puts("  --metric M       what the numbers of folded stacks are: samples (default), total, live "
