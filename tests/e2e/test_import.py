@@ -189,8 +189,8 @@ def test_massif(t, unit):
     t.true("ms_print's peak", re.search(r"^ *%d .*21,000 " % text.split("heap_tree=peak")[0].count("#-----------\nsnapshot=").__sub__(1), printed, re.MULTILINE)
            or "21,000" in printed, printed[:600])
     t.run("report", profile, "--metric", "total")
-    t.equal("total is refused", (t.status, t.stderr), (1, "tidemark report: this recording does not know the metric total: it was imported from massif; "
-                                                          "known are live, peak\n"))
+    t.equal("total is refused", (t.status, t.stderr), (1, "tidemark report: this recording has no metric total: it was imported from massif; "
+                                                          "it has live, peak\n"))
     text = t.run("report", profile)[0]
     t.true("text says so", re.search(r"^allocated +not known$", text, re.MULTILINE) and re.search(r"^temporary +not known$", text, re.MULTILINE), text)
 
