@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "symbol/elfimage.h"
-#include "symbol/scopes.h"
+#include "symbol/inlined_scopes.h"
 
 /* The range of the scope that holds the address. */
 bool scope_bounds(struct scope *scope, const struct spans *code, uint64_t address, uint64_t *low,
