@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from harness import Failed, cases, eventually
+from program_code import code_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
@@ -35,16 +36,7 @@ class Program:
         return self.process.wait()
 
     def code(self):
-        """What can be executed in it, but for the recorder itself."""
-        found = {}
-        with open("/proc/%d/maps" % self.pid) as maps, open("/proc/%d/mem" % self.pid, "rb") as memory:
-            for line in maps:
-                fields = line.split(None, 5)
-                if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
-                    start, end = (int(n, 16) for n in fields[0].split("-"))
-                    memory.seek(start)
-                    found[fields[5], fields[2]] = memory.read(end - start)
-        return found
+        return code_of(self.pid)
 
 
 class Attached:

@@ -13,6 +13,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from program_code import code_of  # noqa: E402
+
 PROGRAMS = os.path.join(HERE, "..", "programs")
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
 PYTHON = """
@@ -57,20 +60,8 @@ def programs(folder):
     return found
 
 
-def code(pid):
-    found = {}
-    with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
-        for line in maps:
-            fields = line.split(None, 5)
-            if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
-                start, end = (int(n, 16) for n in fields[0].split("-"))
-                memory.seek(start)
-                found[fields[5], fields[2]] = memory.read(end - start)
-    return found
-
-
 def cycles(tidemark, name, pid, count, chance, output):
-    before, failures = code(pid), []
+    before, failures = code_of(pid), []
     for i in range(count):
         time.sleep(chance.random() * 0.01)
         done = subprocess.run([tidemark, "attach", str(pid), "--quiet", "--duration", "%dms" % chance.randint(1, 60), "-o", output],
@@ -78,7 +69,7 @@ def cycles(tidemark, name, pid, count, chance, output):
         if done.returncode:
             failures.append("cycle %d: %s" % (i, done.stderr.strip()))
         try:
-            now = code(pid)
+            now = code_of(pid)
         except (FileNotFoundError, ProcessLookupError):
             failures.append("cycle %d: the program has ended" % i)
             break

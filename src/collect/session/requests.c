@@ -280,7 +280,7 @@ static void tell_scan(const struct target *t, struct strbuf *out)
             continue;
         say(out, "%r %B in %N block(s), ", names[i], bytes[i], blocks[i]);
     }
-    say(out, "held for %T\n", last->scan.held_ns);
+    say(out, "stopped for %T\n", last->scan.held_ns);
 }
 
 /* In the process that is meant, or in all. */
