@@ -41,6 +41,8 @@ struct injection {
     struct safe_points points;
     struct scratch scratch;
     struct remote_thread thread; /* the one at a safe point */
+    bool halted;                 /* the program is stopped: all its threads are held meanwhile */
+    struct stopped_threads held;
     int memory;                  /* /proc/PID/mem, for writing */
     int library_fd;              /* in the program, which closes it once it is loaded; -1: none */
     uint64_t system_call, pthread_create;
@@ -135,6 +137,39 @@ static int find_thread(struct injection *j, struct err *err)
         if ((code = safe_points_find(&j->points, &j->modules, err)))
             return code;
     }
+}
+
+/*
+ * In a stopped program no thread runs that could let go of a lock, and a new thread would be stopped
+ * too. So all must be at safe points; then one of them does the work, while the others are held.
+ */
+static int find_in_halted(struct injection *j, struct err *err)
+{
+    int code = stop_threads_begin(&j->held, j->pid, 0, err);
+    for (size_t i = 0; !code && i < j->held.threads.count; i++) {
+        const struct stopped_thread *each = &j->held.threads.items[i];
+        j->thread.tid = each->tid;
+        j->thread.signal = each->signal;
+        j->thread.system_call = j->system_call;
+        j->tries++;
+        if (!each->stopped || remote_save(&j->thread) != 0 ||
+            !safe_point_is(&j->points, &j->thread, each->tid == j->pid))
+            code = err_set(err, -EAGAIN,
+                           "process %d was stopped while a thread was in its allocator or loader; "
+                           "let it go on (kill -CONT %d) and attach again",
+                           (int)j->pid, (int)j->pid);
+    }
+    if (!code && !j->held.threads.count)
+        code = err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
+    if (code)
+        stop_threads_end(&j->held);
+    return code;
+}
+
+static bool is_halted(pid_t pid)
+{
+    struct proc_state state;
+    return proc_read_state(pid, &state) && state.state == 'T';
 }
 
 /* --- the library ------------------------------------------------------------------------------ */
@@ -287,7 +322,7 @@ static int load(struct injection *j, struct err *err)
     struct proc_status status;
     struct attach_work *w = &j->work;
     proc_read_status(j->pid, &status);
-    bool alone = status.threads == 1;
+    bool alone = status.threads == 1 || j->halted;
     if (!alone && !j->pthread_create) {
         scratch_unmap(&j->scratch, &j->thread);
         remote_release(&j->thread);
@@ -389,13 +424,15 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
         code = end_former(pid, &there, err);
     if (code)
         goto out;
-    if ((code = find_thread(&j, err)))
+    j.halted = is_halted(pid);
+    if ((code = (j.halted ? find_in_halted : find_thread)(&j, err)))
         goto out;
     code = scratch_map(&j.scratch, &j.thread, j.memory, err);
     if (code)
         remote_release(&j.thread);
     else
         code = load(&j, err);
+    stop_threads_end(&j.held);
     if (!code) {
         code = library_patch(pid, &j.scratch, j.system_call, count_before, out, err);
         if (code) {
