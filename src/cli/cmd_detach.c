@@ -80,6 +80,8 @@ int cmd_detach(int argc, char **argv)
     if (fd == -ECONNREFUSED || code)
         return restore((pid_t)pid);
     code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    if (code == -ECONNRESET || code == -EPIPE)
+        return restore((pid_t)pid); /* it was killed before it answered */
     if (code) {
         struct strbuf why = {0};
         conversation_explain(&with, code, "detach", answer, &why);

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from harness import Failed, cases, eventually
 from unprivileged import AS_NOBODY, give_to_nobody
@@ -239,6 +240,38 @@ def test_a_killed_collector(t):
         stdout, stderr, status = t.run("detach", str(p.pid))
         t.equal("nothing to detach from", status, 1)
         t.true("says so", "was not attached to" in stderr, stderr)
+
+
+@cases(threads=(0, 3))
+def test_killed_in_the_middle(t, threads):
+    """Whatever tidemark was doing to the program: a thread that it used puts itself back, and the next one restores the code."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code, count = p.code(), p.tell("waiting %d" % threads)[0]
+        for i in range(20):
+            tool = subprocess.Popen([t.tidemark, "attach", str(p.pid), "--quiet", "-o", t.file("killed.tide")], cwd=t.dir,
+                                    stderr=subprocess.PIPE, start_new_session=True)
+            at_work = []
+
+            def begun():
+                with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
+                    at_work[:] = [int(child) for child in children.read().split()]
+                return at_work or tool.poll() is not None
+            eventually("it is at work", begun)
+            time.sleep(0.002 * i)
+            for pid in (*at_work, tool.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            tool.communicate()
+            count += 1
+            t.equal("it goes on after %d" % i, p.tell("small 1")[0], count)
+        before = p.tell("small 0")
+        attached = Attached(t, p.pid)
+        after = p.tell("each 10")
+        t.equal("what it did", totals(t.report(attached.detach())), since(before, after))
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("it ends as ever", p.end(), 5)
 
 
 def test_control(t):

@@ -183,6 +183,8 @@ def programs(folder):
     found["namespaces"] = lambda: namespaces(folder)
     found["stopped"] = lambda: running([find("python3"), "-c", PYTHON], 2)
     found["seccomp"] = lambda: running([find("python3"), "-c", FILTER], 1)
+    found["killed"] = lambda: always(folder, 8)
+    found["killed-one"] = lambda: always(folder, 0)
     found["spawns"] = lambda: running([compiled(folder, "spawns_always.c")], 1)
     return found
 
@@ -195,7 +197,8 @@ def code(pid):
             if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
                 start, end = (int(n, 16) for n in fields[0].split("-"))
                 memory.seek(start)
-                found[fields[5], fields[2]] = memory.read(end - start)
+                with contextlib.suppress(OSError):  # it was unloaded just now
+                    found[fields[5], fields[2]] = memory.read(end - start)
     return found
 
 
@@ -227,12 +230,27 @@ class Cycles:
         elif done.returncode:
             self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
 
+    def kill(self):
+        """tidemark is killed at some moment of attaching, with the process that does the work; then the code is restored."""
+        tool = subprocess.Popen([self.tidemark, "attach", str(self.pid), "--quiet", "-o", self.output], stderr=subprocess.DEVNULL)
+        at_work = []
+        while not at_work and tool.poll() is None:
+            at_work = children(tool.pid)
+        time.sleep(self.chance.random() * 0.1)
+        for pid in (*at_work, tool.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        tool.wait()
+        done = subprocess.run([self.tidemark, "detach", str(self.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode and "was not attached to" not in done.stderr:
+            self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
+
     def one(self):
         """False: it makes no sense to go on."""
         time.sleep(self.chance.random() * 0.01)
         if self.name == "stopped":
             halt(self.pid)
-        self.attach()
+        self.kill() if self.name.startswith("killed") else self.attach()
         self.count += 1
         try:
             now = code(self.pid)

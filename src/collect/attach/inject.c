@@ -45,7 +45,8 @@ struct injection {
     struct stopped_threads held;
     int memory;                  /* /proc/PID/mem, for writing */
     int library_fd;              /* in the program, which closes it once it is loaded; -1: none */
-    uint64_t system_call, pthread_create;
+    struct remote_way way;
+    uint64_t pthread_create;
     struct attach_work work;
     unsigned tries;
 };
@@ -68,7 +69,7 @@ static uint64_t find_in_libc(struct injection *j, const char *name)
 static int find_functions(struct injection *j, struct err *err)
 {
     struct attach_work *w = &j->work;
-    j->system_call = system_call_in(&j->modules, j->points.libc);
+    bool way = remote_way_find(&j->modules, j->points.libc, j->memory, &j->way);
     w->dlopen = find_in_libc(j, "dlopen");
     w->dlsym = find_in_libc(j, "dlsym");
     w->dlerror = find_in_libc(j, "dlerror");
@@ -78,7 +79,7 @@ static int find_functions(struct injection *j, struct err *err)
         w->dlerror = 0;
     }
     j->pthread_create = find_in_libc(j, "pthread_create");
-    if (!j->system_call || !w->dlopen || !w->dlsym)
+    if (!way || !w->dlopen || !w->dlsym)
         return err_set(err, -ENOTSUP,
                        "the C library of process %d lacks functions that attaching needs", j->pid);
     return 0;
@@ -106,8 +107,8 @@ static int try_threads(struct injection *j, struct err *err)
         if (stopped)
             continue; /* it has ended, or sleeps in the kernel */
         j->tries++;
-        j->thread.system_call = j->system_call;
-        if (safe_point_is(&j->points, &j->thread, tid == j->pid))
+        j->thread.way = j->way;
+        if (!j->thread.signal && safe_point_is(&j->points, &j->thread, tid == j->pid))
             code = 0;
         else
             remote_release(&j->thread);
@@ -150,9 +151,9 @@ static int find_in_halted(struct injection *j, struct err *err)
         const struct stopped_thread *each = &j->held.threads.items[i];
         j->thread.tid = each->tid;
         j->thread.signal = each->signal;
-        j->thread.system_call = j->system_call;
+        j->thread.way = j->way;
         j->tries++;
-        if (!each->stopped || remote_save(&j->thread) != 0 ||
+        if (!each->stopped || each->signal || remote_save(&j->thread) != 0 ||
             !safe_point_is(&j->points, &j->thread, each->tid == j->pid))
             code = err_set(err, -EAGAIN,
                            "process %d was stopped while a thread was in its allocator or loader; "
@@ -349,7 +350,7 @@ static int load(struct injection *j, struct err *err)
         remote_release(&j->thread);
         return err_set(err, -EFAULT, "the memory of process %d cannot be written to", (int)j->pid);
     }
-    struct remote_place where = {j->scratch.stack_end, j->scratch.trap, j->memory};
+    struct remote_place where = {j->scratch.stack_end, j->scratch.back};
     int code = (alone ? load_by_thread : load_in_new_thread)(j, &where, err);
     if (code)
         return code;
@@ -391,7 +392,11 @@ static void drop_scratch(struct injection *j)
     for (pid_t tid; j->scratch.start && (tid = proc_next_number(all));) {
         if (remote_stop(tid, &j->thread))
             continue;
-        j->thread.system_call = j->system_call;
+        j->thread.way = j->way;
+        if (j->thread.signal) {
+            remote_release(&j->thread);
+            continue;
+        }
         if (j->work.done == ATTACH_NOT_LOADED && j->library_fd >= 0)
             remote_syscall(&j->thread, SYS_close, (uint64_t[6]){(uint64_t)j->library_fd});
         j->library_fd = -1;
@@ -427,14 +432,14 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     j.halted = is_halted(pid);
     if ((code = (j.halted ? find_in_halted : find_thread)(&j, err)))
         goto out;
-    code = scratch_map(&j.scratch, &j.thread, j.memory, err);
+    code = scratch_map(&j.scratch, &j.thread, err);
     if (code)
         remote_release(&j.thread);
     else
         code = load(&j, err);
     stop_threads_end(&j.held);
     if (!code) {
-        code = library_patch(pid, &j.scratch, j.system_call, count_before, out, err);
+        code = library_patch(pid, &j.scratch, &j.way, count_before, out, err);
         if (code) {
             bool found;
             struct err ignored;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,10 +255,16 @@ struct silent {
     VEC(pid_t) parents; /* that are looked at, in turn */
 };
 
-static void meet_child(struct silent *w, pid_t pid)
+/* A child of vfork has its parent's memory, and with it is restored. */
+static bool shares_memory(pid_t parent, pid_t child)
+{
+    return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
+}
+
+static void meet_child(struct silent *w, pid_t parent, pid_t pid)
 {
     struct wire_attached there;
-    if (session_target(w->session, pid) || !inject_read(pid, &there) || !there.live ||
+    if (session_target(w->session, pid) || shares_memory(parent, pid) || !inject_read(pid, &there) || !there.live ||
         memcmp(there.session.key, w->session->socket.key, WIRE_KEY_SIZE) != 0)
         return;
     restore(w->session, pid);
@@ -274,7 +281,7 @@ static void meet_children(struct silent *w, pid_t pid)
         snprintf(name, sizeof name, "task/%d/children", (int)tid);
         char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
         for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
-            meet_child(w, (pid_t)strtol(word, NULL, 10));
+            meet_child(w, pid, (pid_t)strtol(word, NULL, 10));
         strbuf_release(&text);
     }
     if (threads)
