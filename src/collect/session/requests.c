@@ -44,10 +44,10 @@ static void dormant_all(struct session *s, bool dormant)
         if (!t->header)
             continue;
         if (dormant)
-            atomic_store(&t->header->dormant, WIRE_DORMANT);
+            target_put_to_sleep(t);
         marks_add(t, dormant ? "stopped" : "started", now_ns);
         if (!dormant)
-            atomic_store(&t->header->dormant, 0);
+            target_wake(t);
     }
 }
 
