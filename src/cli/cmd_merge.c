@@ -10,9 +10,7 @@
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/merge_files.h"
-#include "answer/merge.h"
-#include "store/merge.h"
-#include "store/reader.h"
+#include "cli/merge_list.h"
 
 enum { OPT_LIST = 256, OPT_JSON, OPT_CSV, OPT_QUIET, OPT_HELP };
 
@@ -84,25 +82,6 @@ static int run(struct merge_job *job, char **inputs, size_t count, bool quiet)
     return job->skipped ? 1 : 0;
 }
 
-static int list(const char *file, enum output output)
-{
-    struct recording *r = NULL;
-    struct err err = {{0}};
-    int code = recording_read(file, &r, &err);
-    if (!code && !r->profiles.items[0].merge)
-        code = err_set(&err, -ENODATA, "%s is one recording, not a merge", file);
-    if (code) {
-        recording_free(r);
-        return command_fail("merge", &err, 1);
-    }
-    const struct query_command command = {.name = "merge"};
-    const struct query_options o = {.command = &command, .output = output};
-    struct document d = merge_inputs_document(&r->profiles.items[0]);
-    int status = command_write(&o, &d);
-    recording_free(r);
-    return status;
-}
-
 int cmd_merge(int argc, char **argv)
 {
     struct merge_job job = {.command = "merge"};
@@ -145,7 +124,7 @@ int cmd_merge(int argc, char **argv)
         return usage_error("--list takes one file and merges nothing; leave out '%s'",
                            argv[optind]);
     if (listed)
-        return list(listed, output);
+        return merge_list(listed, output);
     if (output != OUTPUT_TEXT)
         return usage_error("%s goes with --list", output == OUTPUT_JSON ? "--json" : "--csv");
     if (argc - optind < 2)
