@@ -268,13 +268,6 @@ static int add_pattern(struct run_options *o, enum default_kind kind, const char
     return 0;
 }
 
-/* TIDEMARK_COUNT=in-place (docs/internals/counting_in_place.md). */
-static bool counts_in_place(void)
-{
-    const char *how = getenv("TIDEMARK_COUNT");
-    return how && strcmp(how, "in-place") == 0;
-}
-
 /* Read now: what is wrong in it is told before the program starts. */
 static int add_suppressions(struct run_options *o, const char *path)
 {
@@ -619,7 +612,7 @@ int cmd_run(int argc, char **argv)
     }
     struct run_progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};
     o.session.library = library;
-    o.session.in_place = counts_in_place() && !o.session.sample_bytes; /* by events */
+    o.session.in_place = library_counts_in_place() && !o.session.sample_bytes; /* by events */
     if (!o.quiet && isatty(STDERR_FILENO)) {
         o.session.progress = run_show_progress;
         o.session.context = &progress;
