@@ -58,7 +58,7 @@ void accounts_release(struct accounts *a)
         if (a->windows[i])
             munmap((void *)(uintptr_t)a->windows[i], ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT);
     vec_release(&a->ledger_accounts);
-    map_release(&a->shown_of);
+    vec_release(&a->shown_of);
     vec_release(&a->shown);
     vec_release(&a->early);
     free(a->frozen);
@@ -129,16 +129,21 @@ void accounts_thaw(struct target *t)
 
 /* --- accounts and sites ----------------------------------------------------------------------- */
 
+/* Of a table by numbers of accounts: what is new is 0. */
+static uint32_t *at_account(struct by_account *table, uint32_t number)
+{
+    if (number >= table->count) {
+        size_t count = (size_t)number * 3 / 2 + 64;
+        vec_reserve(table, count);
+        memset(table->items + table->count, 0, (count - table->count) * sizeof(uint32_t));
+        table->count = count;
+    }
+    return &table->items[number];
+}
+
 static uint32_t *ledger_account_of(struct accounts *a, uint32_t number)
 {
-    if (number >= a->ledger_accounts.count) {
-        size_t count = (size_t)number * 2 + 64;
-        vec_reserve(&a->ledger_accounts, count);
-        memset(a->ledger_accounts.items + a->ledger_accounts.count, 0,
-               (count - a->ledger_accounts.count) * sizeof(uint32_t));
-        a->ledger_accounts.count = count;
-    }
-    return &a->ledger_accounts.items[number];
+    return at_account(&a->ledger_accounts, number);
 }
 
 uint32_t accounts_known(const struct accounts *a, uint32_t number)
@@ -159,13 +164,13 @@ static uint32_t thread_of(const struct target *t, uint32_t owner)
 /* 1 + the ledger's account; 0: not known. `thread`: whose it is; NO_THREAD: to be found out. */
 static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
 {
-    uint32_t *known = ledger_account_of(&t->accounts, number);
-    if (*known)
-        return *known;
+    const struct by_account *met = &t->accounts.ledger_accounts;
+    if (number < met->count && met->items[number])
+        return met->items[number];
     const volatile struct wire_account *a = accounts_at(t, number);
     if (!a)
         return 0;
-    uint32_t node = a->node, owner = a->owner;
+    uint32_t node = a->node, owner = a->owner, *known = ledger_account_of(&t->accounts, number);
     enum stack_state state;
     if (owner & WIRE_ACCOUNT_OTHERS)
         return 0;
@@ -228,8 +233,14 @@ static bool is_empty(const uint64_t columns[COLUMNS])
 static void take_row(struct target *t, uint32_t thread, uint32_t number,
                      const uint64_t columns[COLUMNS])
 {
+    if (is_empty(columns))
+        return;
+    if (number < t->accounts.ledger_accounts.count && t->accounts.ledger_accounts.items[number]) {
+        apply(t, number, t->accounts.ledger_accounts.items[number], thread, columns);
+        return; /* one of its own, and met before: the account itself need not be read */
+    }
     const volatile struct wire_account *a = accounts_at(t, number);
-    if (!a || is_empty(columns))
+    if (!a)
         return;
     uint32_t owner = a->owner, of = owner & WIRE_ACCOUNT_OTHERS ? a->node : number;
     uint32_t known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
@@ -258,6 +269,21 @@ static void take_early(struct target *t)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+/* The row has come of which some was read before: that is taken off it. */
+static void forget_shown(struct accounts *a, uint32_t number, uint64_t columns[COLUMNS])
+{
+    uint32_t place = number < a->shown_of.count ? a->shown_of.items[number] : 0;
+    if (!place)
+        return;
+    struct shown_row *s = &a->shown.items[place - 1], *last = vec_last(&a->shown);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        columns[i] -= s->columns[i];
+    a->shown_of.items[last->account] = place;
+    a->shown_of.items[number] = 0;
+    *s = *last;
+    a->shown.count--;
+}
+
 static void row_record(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint32_t number = (uint32_t)w[0];
@@ -282,13 +308,7 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
     }
     c[COL_USABLE] = c[COL_BYTES] + slack;
     c[COL_USABLE_FREED] = c[COL_FREED] + slack_freed;
-    uint32_t shown = t->accounts.shown.count ? map_get(&t->accounts.shown_of, number) : MAP_NONE;
-    if (shown != MAP_NONE) {
-        struct shown_row *s = &t->accounts.shown.items[shown];
-        for (unsigned i = 0; i < COLUMNS; i++)
-            c[i] -= s->columns[i];
-        memset(s->columns, 0, sizeof s->columns);
-    }
+    forget_shown(&t->accounts, number, c);
     take_row(t, r->thread, number, c);
 }
 
@@ -351,16 +371,26 @@ static void columns_now(const volatile struct wire_account *a, uint64_t c[COLUMN
 
 static void show(struct target *t, uint32_t thread, uint32_t number, const uint64_t now[COLUMNS])
 {
-    uint32_t *place = map_at(&t->accounts.shown_of, number);
+    uint32_t *place = at_account(&t->accounts.shown_of, number);
     uint64_t more[COLUMNS];
-    if (*place == MAP_NONE) {
-        *place = (uint32_t)t->accounts.shown.count;
+    if (!*place) {
         *vec_push(&t->accounts.shown) = (struct shown_row){.account = number};
+        *place = (uint32_t)t->accounts.shown.count;
     }
-    struct shown_row *s = &t->accounts.shown.items[*place];
+    struct shown_row *s = &t->accounts.shown.items[*place - 1];
     for (unsigned i = 0; i < COLUMNS; i++)
         more[i] = now[i] - s->columns[i];
     memcpy(s->columns, now, sizeof s->columns);
+    take_row(t, thread, number, more);
+}
+
+/* No row will come. */
+static void take_last(struct target *t, uint32_t thread, uint32_t number,
+                      const uint64_t now[COLUMNS])
+{
+    uint64_t more[COLUMNS];
+    memcpy(more, now, sizeof more);
+    forget_shown(&t->accounts, number, more);
     take_row(t, thread, number, more);
 }
 
@@ -392,7 +422,7 @@ bool accounts_look(struct target *t, struct reader *r, bool ended)
     bool whole = ended || (atomic_load(&ring->rows_written) == turn &&
                            atomic_load(&ring->written) == written);
     for (size_t i = 0; i < rows.count && whole; i++)
-        show(t, r->thread, rows.items[i].account, rows.items[i].columns);
+        (ended ? take_last : show)(t, r->thread, rows.items[i].account, rows.items[i].columns);
     vec_release(&rows);
     return whole;
 }

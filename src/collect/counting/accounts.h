@@ -27,7 +27,7 @@ struct block;
 
 #define ACCOUNTS_WINDOWS 13
 
-/* What happened at an account, of which the ledger already knows. */
+/* What happened at an account since its last row, of which the ledger already knows. */
 struct shown_row {
     uint32_t account;
     uint64_t columns[COLUMNS];
@@ -39,11 +39,17 @@ struct early_row {
     uint64_t columns[COLUMNS];
 };
 
+/* A number for each account. */
+struct by_account {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
 struct accounts {
     const char *windows[ACCOUNTS_WINDOWS];
     uint32_t limit;
-    VEC(uint32_t) ledger_accounts; /* by number: 1 + that of the ledger; 0: not met */
-    struct map shown_of;           /* account -> index in shown */
+    struct by_account ledger_accounts; /* 1 + that of the ledger; 0: not met */
+    struct by_account shown_of;        /* 1 + index in shown; 0: all of it came in rows */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
     struct wire_account *frozen;      /* as they were, for a copy of us that writes a snapshot; or NULL */

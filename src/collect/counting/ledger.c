@@ -8,6 +8,7 @@
 #include "wire/layout.h"
 
 #define ACCOUNTS_FIRST 64
+#define NODES_FIRST    1024
 
 void ledger_init(struct ledger *l)
 {
@@ -19,7 +20,11 @@ void ledger_close(struct ledger *l)
 {
     vec_release(&l->dirty);
     vec_release(&l->deltas);
-    map_release(&l->index);
+    map_release(&l->others);
+    if (l->at_node.items)
+        munmap(l->at_node.items, l->at_node.count * sizeof *l->at_node.items);
+    l->at_node.items = NULL;
+    l->at_node.count = 0;
 }
 
 void ledger_release(struct ledger *l)
@@ -33,19 +38,35 @@ void ledger_release(struct ledger *l)
     histogram_release(&l->histogram);
 }
 
-/* Pages of their own: accounts begin at a cache line, and the table grows without being copied. */
+/* A table in pages of its own: it grows without being copied, and what is new is 0. */
+static void *grow_table(void *items, size_t had, size_t size)
+{
+    void *larger = had ? mremap(items, had, size, MREMAP_MAYMOVE)
+                       : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                              0);
+    must_alloc(larger == MAP_FAILED ? NULL : larger);
+    if (size >= HUGE_PAGE)
+        madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */
+    return larger;
+}
+
 static void grow_accounts(struct ledger *l)
 {
     const size_t had = l->accounts.capacity * sizeof *l->accounts.items;
     const size_t size = had ? had * 2 : ACCOUNTS_FIRST * sizeof *l->accounts.items;
-    void *larger =
-        had ? mremap(l->accounts.items, had, size, MREMAP_MAYMOVE)
-            : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    must_alloc(larger == MAP_FAILED ? NULL : larger);
-    if (size >= HUGE_PAGE)
-        madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */
-    l->accounts.items = larger;
+    l->accounts.items = grow_table(l->accounts.items, had, size);
     l->accounts.capacity = size / sizeof *l->accounts.items;
+}
+
+static void grow_nodes(struct ledger *l, uint32_t node)
+{
+    const size_t had = l->at_node.count;
+    size_t count = had ? had : NODES_FIRST;
+    while (count <= node)
+        count *= 2;
+    l->at_node.items = grow_table(l->at_node.items, had * sizeof *l->at_node.items,
+                                  count * sizeof *l->at_node.items);
+    l->at_node.count = count;
 }
 
 static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain)
@@ -56,21 +77,48 @@ static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain
 
 void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
 {
-    map_prefetch(&l->index, key_of(node, thread, domain));
+    if (node < l->at_node.count)
+        __builtin_prefetch(&l->at_node.items[node]);
+    else
+        map_prefetch(&l->others, key_of(node, thread, domain));
+}
+
+static inline bool is_of(const struct ledger *l, uint32_t account, uint32_t thread,
+                         enum domain domain)
+{
+    const struct site *s = &l->accounts.items[account].site;
+    return s->thread == thread && s->domain == domain;
 }
 
 uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
 {
-    return map_get(&l->index, key_of(node, thread, domain));
+    uint32_t first = node < l->at_node.count ? l->at_node.items[node] : 0;
+    if (first && is_of(l, first - 1, thread, domain))
+        return first - 1;
+    return map_get(&l->others, key_of(node, thread, domain));
+}
+
+/* Where the number of a site's account is, or is to be; *base: what is to be taken off it. */
+static uint32_t *number_of(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
+                           uint32_t *base)
+{
+    *base = 1;
+    if (node >= l->at_node.count && node < WIRE_CUT_FIRST)
+        grow_nodes(l, node);
+    uint32_t *first = node < l->at_node.count ? &l->at_node.items[node] : NULL;
+    if (first && (!*first || is_of(l, *first - 1, thread, domain)))
+        return first;
+    *base = 0;
+    return map_at(&l->others, key_of(node, thread, domain));
 }
 
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state)
 {
-    uint32_t *number = map_at(&l->index, key_of(node, thread, domain));
-    if (*number != MAP_NONE)
-        return *number;
-    *number = (uint32_t)l->accounts.count;
+    uint32_t base, *number = number_of(l, node, thread, domain, &base);
+    if (*number != (base ? 0 : MAP_NONE))
+        return *number - base;
+    *number = (uint32_t)l->accounts.count + base;
     if (l->accounts.count == l->accounts.capacity)
         grow_accounts(l);
     *vec_push(&l->accounts) =

@@ -70,7 +70,13 @@ enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 
 struct ledger {
     VEC(struct account) accounts;
-    struct map index;    /* domain | thread | node -> account */
+    /* By node: 1 + the first account there, which mostly is the only one; 0: there is none. Nodes
+     * are met in order, and are next to each other here. */
+    struct {
+        uint32_t *items;
+        size_t count;
+    } at_node;
+    struct map others; /* domain | thread | node -> account, of those that are not the first */
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
     bool timed; /* stacks of CPU time are the program's own: its timers took the samples */
