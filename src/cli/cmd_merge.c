@@ -119,7 +119,7 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
                        w->output == OUTPUT_JSON ? "--json" : "--csv");
     if (!w->listed && argc - optind < 2)
         return err_set(err, -EINVAL,
-                       "merge takes the file to write and at least one recording: tidemark merge "
+                       "it takes the file to write and at least one recording: tidemark merge "
                        "OUT IN...");
     return 0;
 }
