@@ -106,17 +106,17 @@ def tell(name, times, limit=None):
 
 
 def many_stacks():
-    lines = ["#include <stdlib.h>", "typedef void call(unsigned long);", "static void *kept[%d]; static unsigned long count;" % MANY_STACKS]
+    lines = ["#include <stdlib.h>", "typedef void call(unsigned long);", "static void *volatile kept[%d]; static unsigned long count;" % MANY_STACKS]
     lines += ["static call f%d_%d;" % (level, i) for level in range(LEVELS) for i in range(WIDTH)]
     lines += ["static call *const table[%d][%d] = {%s};" % (LEVELS, WIDTH, ", ".join(
         "{%s}" % ", ".join("f%d_%d" % (level, i) for i in range(WIDTH)) for level in range(LEVELS)))]
     plain = "__attribute__((noinline, noclone)) static void"
-    lines += [plain + " tail0(unsigned long path) { void *p = malloc(16 + path % 512); if (path % 3) free(p); else kept[count++] = p; }"]
+    lines += [plain + " tail0(unsigned long path) { void *volatile p = malloc(16 + path % 512); if (path % 3) free(p); else kept[count++] = p; }"]
     lines += [plain + ' tail%d(unsigned long path) { tail%d(path); __asm__ volatile("" ::: "memory"); }' % (i, i - 1) for i in range(1, 4)]
     for level in range(LEVELS):
         to = "table[%d][(path * 7 + %%d) %% %d]" % (level + 1, WIDTH) if level + 1 < LEVELS else "tail3"
         for i in range(WIDTH):
-            calls = " ".join('case %d: %s(path); __asm__ volatile("nop" ::: "memory"); break;' % (k, to.replace("%d", str(i)).replace("%%", "%"))
+            calls = " ".join('case %d: %s(path); __asm__ volatile("nop /* %d */" ::: "memory"); break;' % (k, to.replace("%d", str(i)).replace("%%", "%"), k)
                              for k in range(4))
             lines += [plain + " f%d_%d(unsigned long path) { switch (path >> %d & 3) { %s } }" % (level, i, 2 * level, calls)]
     lines += ["int main(void) { for (unsigned long i = 0; i < %d; i++) table[0][i %% %d](i); return 0; }" % (MANY_STACKS, WIDTH)]

@@ -16,7 +16,6 @@
 #include "cli/picture.h"
 #include "cli/options.h"
 #include "cli/live_recording.h"
-#include "model/answer.h"
 #include "store/held.h"
 #include "store/reader.h"
 #include "cli/limits.h"
@@ -263,6 +262,13 @@ static void hold(const struct view *v, size_t which, struct recording *r)
     free(name);
 }
 
+static void prepare(const struct view *v, size_t which)
+{
+    char *name = page_name(&v->page, which);
+    page_prepare(name);
+    free(name);
+}
+
 static int refresh(void *context, struct err *err)
 {
     struct view *v = context;
@@ -270,7 +276,7 @@ static int refresh(void *context, struct err *err)
     int code = live_recording_read(v->pid, serve_goes_on, &r, err);
     if (!code) {
         hold(v, 0, r);
-        answer_prepare(r);
+        prepare(v, 0);
     }
     return code;
 }
@@ -314,7 +320,7 @@ static int serve(struct view *v, struct err *err)
     for (size_t i = 0; i < v->page.files; i++)
         hold(v, i, v->recordings[i]);
     for (size_t i = 0; i < v->page.files; i++) {
-        answer_prepare(v->recordings[i]);
+        prepare(v, i); /* the children of the server find it ready */
         v->recordings[i] = NULL;
     }
     page_policy(&v->page, &policy);

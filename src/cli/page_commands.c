@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/merge_list.h"
+#include "model/answer.h"
+#include "store/held.h"
 
 #define ARGUMENTS 256
 
@@ -35,4 +37,11 @@ int page_command(char *words, size_t size)
         }
     fprintf(stderr, "a page has no command '%s'\n", count ? arguments[0] : "");
     return 2;
+}
+
+void page_prepare(const char *name)
+{
+    const struct recording *r = recording_held(name);
+    if (r)
+        answer_prepare(r);
 }

@@ -9,4 +9,7 @@
 /* Runs a command: its words, each ended by a NUL, the last too. Returns the exit status. */
 int page_command(char *words, size_t size);
 
+/* Makes what questions about a held recording have in common, before any is asked. */
+void page_prepare(const char *name);
+
 #endif

@@ -125,7 +125,7 @@ void answer_prepare(const struct recording *r)
     query_init(&q);
     if (answer_process(r, &q, &p, &ignored) == 0) {
         frame_table_init(&frames, r, p, &q.focus);
-        struct call_paths *paths = call_paths_kept(&frames);
+        struct call_paths *paths = call_paths_prepare(&frames);
         if (paths)
             merged_prepare(paths);
         frame_table_release(&frames);

@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The paths of all sites take longer to make than those that one question needs. */
+#define TAKEN_OFTEN 3
+
 /* What is needed while the paths are built. */
 struct builder {
     struct call_paths *paths;
     struct frame_table *frames;
     const struct profile *profile;
     const bool *wanted;
-    struct suppress_match *suppress;
     uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
     bool fold_interpreter;
 };
@@ -70,22 +72,17 @@ static void enter_node(struct builder *b, uint32_t node)
     struct call_paths *p = b->paths;
     uint32_t above = parent_of(b->profile, node), call = p->leaf[above];
     uint16_t flags = p->stack_flags[above];
-    uint32_t rule = p->rule ? p->rule[above] : SUPPRESS_NONE;
     struct frame_run run = frame_table_run(b->frames, node);
     for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
         uint32_t frame = b->frames->list.items[run.first + i];
         uint16_t f = b->frames->frames.items[frame].flags;
         flags |= f;
-        uint32_t own = p->rule ? suppress_match_frame(b->suppress, frame) : SUPPRESS_NONE;
-        rule = own < rule ? own : rule;
         if (!(f & CALL_DROPPED) &&
             !(b->fold_interpreter && b->frames->frames.items[frame].interpreter))
             call = add_call(p, call, frame, node, f);
     }
     p->leaf[node] = call;
     p->stack_flags[node] = flags;
-    if (p->rule)
-        p->rule[node] = rule;
 }
 
 static void note_flags(struct builder *b, uint32_t node)
@@ -136,8 +133,7 @@ static bool lists_interpreter(const struct frame_table *t)
 static void add_calls(struct builder *b)
 {
     link_nodes(b, ALL_STACKS);
-    if (!b->wanted)
-        visit_nodes(b, note_order);
+    visit_nodes(b, note_order);
     if (b->paths->interpreter) {
         visit_nodes(b, enter_node);
         return;
@@ -151,25 +147,26 @@ static void add_calls(struct builder *b)
     visit_nodes(b, enter_node);
 }
 
-void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted,
-                      struct suppress_match *suppress)
+static bool any_is_wanted(const bool *wanted, size_t count)
+{
+    return count && (!wanted || memchr(wanted, true, count * sizeof *wanted));
+}
+
+void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted)
 {
     size_t nodes = frames->profile->nodes.count + 1;
     *p = (struct call_paths){.leaf = xcalloc(nodes, sizeof *p->leaf),
                              .stack_flags = xcalloc(nodes, sizeof *p->stack_flags),
                              .interpreter = lists_interpreter(frames)};
+    add_call(p, 0, CALL_NONE, 0, 0);
+    if (!any_is_wanted(wanted, frames->profile->sites.count))
+        return;
     struct builder b = {.paths = p,
                         .frames = frames,
                         .profile = frames->profile,
                         .wanted = wanted,
-                        .suppress = suppress,
                         .first_child = xcalloc(nodes, sizeof *b.first_child),
                         .next_sibling = xcalloc(nodes, sizeof *b.next_sibling)};
-    if (suppress && suppress->rules.count) {
-        p->rule = xmalloc(nodes * sizeof *p->rule);
-        memset(p->rule, 0xff, nodes * sizeof *p->rule);
-    }
-    add_call(p, 0, CALL_NONE, 0, 0);
     add_calls(&b);
     free(b.first_child);
     free(b.next_sibling);
@@ -184,7 +181,6 @@ void call_paths_release(struct call_paths *p)
     vec_release(&p->order);
     free(p->leaf);
     free(p->stack_flags);
-    free(p->rule);
     free(p->merged.of_call);
     free(p->merged.parent);
     free(p->merged.key);
@@ -209,9 +205,33 @@ void call_paths_set_flags(struct call_paths *p, const struct frame_table *frames
     free(of_run);
 }
 
-struct call_paths *call_paths_kept(struct frame_table *frames)
+uint32_t *call_paths_rules(const struct call_paths *p, struct suppress_match *suppress)
 {
-    if (!frames->key || frames->focus->presets)
+    const struct frame_table *frames = suppress->frames;
+    size_t nodes = frames->profile->nodes.count + 1;
+    uint32_t *rule = xmalloc(nodes * sizeof *rule);
+    uint32_t *of_run = xmalloc((frames->runs.count + 1) * sizeof *of_run);
+    memset(rule, 0xff, nodes * sizeof *rule);
+    for (size_t i = 0; i < frames->runs.count; i++) {
+        struct frame_run run = frames->runs.items[i];
+        of_run[i] = SUPPRESS_NONE;
+        for (uint32_t k = 0; k < run.count; k++) {
+            uint32_t own = suppress_match_frame(suppress, frames->list.items[run.first + k]);
+            of_run[i] = own < of_run[i] ? own : of_run[i];
+        }
+    }
+    for (size_t i = 0; i < p->order.count; i++) {
+        uint32_t node = p->order.items[i], own = of_run[frames->run_of[node]];
+        uint32_t above = rule[parent_of(frames->profile, node)];
+        rule[node] = own < above ? own : above;
+    }
+    free(of_run);
+    return rule;
+}
+
+struct call_paths *call_paths_prepare(struct frame_table *frames)
+{
+    if (!frames->key)
         return NULL;
     if (frames->paths && frames->paths->interpreter != lists_interpreter(frames)) {
         call_paths_release(frames->paths);
@@ -220,7 +240,12 @@ struct call_paths *call_paths_kept(struct frame_table *frames)
     }
     if (!frames->paths) {
         frames->paths = xmalloc(sizeof *frames->paths);
-        call_paths_build(frames->paths, frames, NULL, NULL);
+        call_paths_build(frames->paths, frames, NULL);
     }
     return frames->paths;
+}
+
+struct call_paths *call_paths_kept(struct frame_table *frames)
+{
+    return frames->paths || frames->taken >= TAKEN_OFTEN ? call_paths_prepare(frames) : NULL;
 }

@@ -40,22 +40,26 @@ struct call_paths {
     VEC(uint16_t) flags;   /* call -> flags of its frame, close together in memory */
     uint32_t *leaf;        /* node -> its innermost listed call */
     uint16_t *stack_flags; /* node -> flags of all frames of its stack */
-    VEC(uint32_t) order; /* the nodes that were visited, each after its parent */
-    uint32_t *rule;   /* node -> suppression that one frame of its stack satisfies; NULL: none do */
-    bool interpreter; /* Python's own C code is listed in every stack */
+    VEC(uint32_t) order;   /* the nodes that were visited, each after its parent */
+    bool interpreter;      /* Python's own C code is listed in every stack */
     struct merged_paths merged;
 };
 
-/* `wanted`: which sites count; NULL: all of them. `suppress`: without rules, none applies. */
-void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted,
-                      struct suppress_match *suppress);
+/* `wanted`: which sites count; NULL: all of them. */
+void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted);
 void call_paths_release(struct call_paths *p);
 
 /* After the flags of frames have changed, but for those that decide which calls are listed. */
 void call_paths_set_flags(struct call_paths *p, const struct frame_table *frames);
 
-/* Of all sites, kept with the frame table. NULL: the table is not kept, or leaves out presets, as
- * questions do that are about few of the sites. */
+/* For each node the first rule that one frame of its stack satisfies, or SUPPRESS_NONE. The caller
+ * frees it. */
+uint32_t *call_paths_rules(const struct call_paths *p, struct suppress_match *suppress);
+
+/* Of all sites, kept with the frame table; made once it was taken up a few times, or when prepared.
+ * NULL: there are none. */
 struct call_paths *call_paths_kept(struct frame_table *frames);
+/* Makes them now, if the table is one to be kept. */
+struct call_paths *call_paths_prepare(struct frame_table *frames);
 
 #endif

@@ -18,6 +18,8 @@ struct builder {
     uint32_t *picked;         /* of kept paths: call there -> call of the tree; NULL: the same */
     VEC(uint16_t) call_flags; /* of picked calls */
     struct suppress_match suppress;
+    uint32_t *rule; /* node -> suppression that a frame of its stack satisfies; NULL: none do */
+    bool any;       /* some site has a value */
     bool *resized; /* site -> is it a call of realloc? NULL: nobody asks */
 };
 
@@ -48,10 +50,12 @@ static void pick_calls(struct builder *b)
     uint32_t *picked = b->picked = xcalloc(calls, sizeof *picked);
     for (size_t s = 0; s < b->measure->count; s++) {
         uint32_t node = profile->sites.items[s].node;
-        if (node < profile->nodes.count && has_value(b, s))
+        if (node < profile->nodes.count && has_value(b, s)) {
             picked[p->leaf[node]] = 1;
+            b->any = true;
+        }
     }
-    for (size_t c = calls; c-- > 1;)
+    for (size_t c = b->any ? calls : 1; c-- > 1;)
         if (picked[c]) {
             picked[parent[c]] = 1;
             count++;
@@ -64,7 +68,7 @@ static void pick_calls(struct builder *b)
     t->path_call = xmalloc(count * sizeof *t->path_call);
     picked[0] = 1;
     count = 0;
-    for (size_t c = 0; c < calls; c++) {
+    for (size_t c = 0; c < (b->any ? calls : 1); c++) {
         if (!picked[c])
             continue;
         picked[c] = (uint32_t)count;
@@ -84,8 +88,9 @@ static void make_calls(struct builder *b)
     bool *wanted = xcalloc(b->measure->count + 1, sizeof *wanted);
     for (size_t s = 0; s < b->measure->count; s++)
         wanted[s] = has_value(b, s);
-    call_paths_build(&b->own, b->frames, wanted, &b->suppress);
+    call_paths_build(&b->own, b->frames, wanted);
     free(wanted);
+    b->any = b->own.order.count;
     t->parent = b->own.parent;
     t->frame = b->own.frame;
     t->node = b->own.node;
@@ -197,9 +202,9 @@ static bool ignore_site(struct builder *b, uint32_t node, uint16_t flags, struct
     enum ignored_kind kind = IGNORED_PATTERN;
     uint32_t rule = SUPPRESS_NONE;
     if (!(flags & CALL_IGNORED)) {
-        if (!b->paths->rule || !node)
+        if (!b->rule || !node)
             return false;
-        rule = suppress_match_stack(&b->suppress, node, allocation, b->paths->rule[node]);
+        rule = suppress_match_stack(&b->suppress, node, allocation, b->rule[node]);
         if (rule == SUPPRESS_NONE)
             return false;
         const struct suppress_rule *r = &b->suppress.rules.items[rule];
@@ -324,14 +329,15 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
     t->site_leaf = xmalloc((m->count + 1) * sizeof *t->site_leaf);
     suppress_match_init(&b.suppress, frames);
-    if (b.suppress.rules.count)
-        b.resized = resized_sites(frames->profile);
-    else
-        b.paths = t->paths = call_paths_kept(frames);
+    b.paths = t->paths = call_paths_kept(frames);
     if (b.paths)
         pick_calls(&b);
     else
         make_calls(&b);
+    if (b.suppress.rules.count && b.any) {
+        b.resized = resized_sites(frames->profile);
+        b.rule = call_paths_rules(b.paths, &b.suppress);
+    }
     size_t calls = t->parent.count;
     int code = place_sites(&b, err);
     t->markers = t->parent.count - calls;
@@ -340,6 +346,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     if (!code)
         add_up(t, m);
     free(b.picked);
+    free(b.rule);
     free(b.resized);
     suppress_match_release(&b.suppress);
     call_paths_release(&b.own);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/presets.h"
 #include "store/held.h"
 
 #define KEPT 4
@@ -33,7 +34,7 @@ char *kept_frames_key(const struct recording *r, const struct focus *f)
     struct strbuf key = {0};
     if (!f || !recording_is_held(r) || f->match || f->paths.count || f->merge.rules.count)
         return NULL;
-    strbuf_printf(&key, "%d%d%d%d", f->python_only, f->native_only, f->presets, f->no_defaults);
+    strbuf_printf(&key, "%d%d%d", f->python_only, f->native_only, f->no_defaults);
     add_patterns(&key, 'f', &f->fold);
     if (r->defaults.count) { /* what was recorded goes with the question's patterns */
         add_patterns(&key, 'w', &f->within);
@@ -57,6 +58,9 @@ bool kept_frames_take(struct frame_table *t, const struct recording *r, const st
         *t = k->table;
         *k = (struct kept){0};
         t->focus = focus;
+        t->taken++;
+        if (focus->presets && !t->presets.rules.count)
+            presets_add(&t->presets);
         char *patterns = kept_frames_patterns(focus);
         if (strcmp(patterns, t->patterns) != 0)
             frame_table_set_patterns(t, focus);

@@ -54,7 +54,8 @@ void suppress_match_init(struct suppress_match *m, struct frame_table *frames)
         return;
     add_rules(m, &frames->focus->suppress, false);
     add_rules(m, &frames->recorded_suppress, false);
-    add_rules(m, &frames->presets, true);
+    if (frames->focus->presets)
+        add_rules(m, &frames->presets, true);
     if (m->rules.count)
         add_objects(m);
     suppress_states_init(&m->states, frames, &m->objects);

@@ -107,6 +107,6 @@ def test_imported(t):
     t.run("import", folded, "-o", t.file("imported.tide"))
     with Browser(t.dir) as browser:
         page = Page(t, browser, t.file("imported.tide"))
-        unknown = t.report(t.file("imported.tide"))["imported"]["not_known"]
+        unknown = t.report(t.file("imported.tide"), "samples")["imported"]["not_known"]
         t.equal("said", page.run(ORIGIN), [["imported", "imported from folded (a.folded); not known: " + ", ".join(unknown)]])
         t.equal("badge", badge(page), "imported")

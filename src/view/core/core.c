@@ -21,6 +21,7 @@
 void *core_alloc(size_t size);
 void core_free(void *p);
 int core_open(const char *name, const void *bytes, size_t size);
+void core_prepare(const char *name);
 int core_run(char *words, size_t size);
 
 /* Memory for what the page hands over. */
@@ -45,6 +46,12 @@ EXPORT("core_open") int core_open(const char *name, const void *bytes, size_t si
     }
     recording_hold(name, r);
     return 0;
+}
+
+/* Makes what the next questions about a recording have in common, while nobody waits. */
+EXPORT("core_prepare") void core_prepare(const char *name)
+{
+    page_prepare(name);
 }
 
 /* These three are in place of store/file.c: a page has no files. */

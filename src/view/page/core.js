@@ -85,13 +85,14 @@ class EmbeddedRunner {
         this.waiting.clear();
     }
 
+    // Without words: prepares for the next questions.
     async run(words) {
         if (!this.is_started)
             await this.started;
         if (this.problem)
             return {status: 1, out: "", err: this.problem};
         if (!this.worker)
-            return this.engine.run(words);
+            return words ? this.engine.run(words) : this.engine.prepare();
         return new Promise((done) => {
             const id = this.next++;
             this.waiting.set(id, done);
@@ -195,6 +196,11 @@ class Core {
 
     source(path) {
         return this.sources[path] || null;
+    }
+
+    // Once the first screen is drawn; `tidemark view --serve` has done so before.
+    prepare() {
+        return this.mode === "embedded" ? this.runner.run(null) : null;
     }
 
     // Of a running recording: takes a new look at it and forgets all answers.

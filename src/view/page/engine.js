@@ -120,6 +120,16 @@ export class Engine {
         }
     }
 
+    // Makes what the next questions have in common, while the reader looks at the first screen.
+    prepare() {
+        for (const {name} of this.instance ? this.files : []) {
+            const at = this.put(name + "\0");
+            this.instance.exports.core_prepare(at);
+            this.instance.exports.core_free(at);
+        }
+        return {status: 0, out: "", err: ""};
+    }
+
     imports() {
         const known = {
             fd_write: (fd, vectors, count, written) => {

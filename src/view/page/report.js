@@ -24,7 +24,7 @@ function first_words(now) {
 
 // Of a sampled recording: half of the width of an estimate's 95 % interval.
 function estimate_columns(answer) {
-    if (!answer.rows.length || answer.rows[0].low_bytes === undefined)
+    if (!answer.rows.some((row) => typeof row.low_bytes === "number")) // of some metrics none is known
         return [];
     const half = (row) => row.low_bytes === null ? null : Math.trunc((row.high_bytes - row.low_bytes) / 2);
     return [{

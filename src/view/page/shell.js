@@ -213,6 +213,7 @@ async function draw_all() {
         const mine = timeline;
         mine.begun = true;
         mine.later(() => timeline === mine && draw_timeline_now())
+            .then(() => core.prepare())
             .then(() => find_lacking_metrics(() => timeline === mine &&
                           draw_controls(parts.controls, current_view(), mine.report, mine.moments)));
     }

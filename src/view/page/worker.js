@@ -10,7 +10,7 @@ self.onmessage = async ({data}) => {
             await engine.start();
             self.postMessage({id: data.id, answer: {status: 0, out: "", err: ""}});
         } else {
-            self.postMessage({id: data.id, answer: await engine.run(data.words)});
+            self.postMessage({id: data.id, answer: data.words ? await engine.run(data.words) : engine.prepare()});
         }
     } catch (e) {
         self.postMessage({id: data.id, answer: {status: 1, out: "", err: e.message}});
