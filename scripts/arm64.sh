@@ -33,7 +33,7 @@ apt_of() {
     cat >"$apt/apt.conf" <<EOF
 Dir::State "$apt"; Dir::State::status "$apt/status"; Dir::Cache "$apt"; Dir::Etc "$apt/etc";
 APT::Architecture "arm64"; APT::Architectures { "arm64"; }; APT::Install-Recommends "false";
-Debug::NoLocking "true"; APT::Sandbox::User "root";
+Debug::NoLocking "true"; APT::Sandbox::User "root"; Acquire::Check-Valid-Until "false";
 EOF
     APT_CONFIG=$apt/apt.conf apt-get update -qq
 }

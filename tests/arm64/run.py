@@ -141,7 +141,7 @@ def in_machine(build, kernel, job, log):
     with open(os.path.join(spool, "initrd"), "wb") as out:
         out.write(initial_files(build, kernel))
     command = ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", "2", "-m", "3G", "-nographic", "-nodefaults",
-               "-serial", "stdio", "-no-reboot", "-kernel", glob.glob(os.path.join(kernel, "boot", "vmlinuz-*"))[0],
+               "-serial", "stdio", "-no-reboot", "-kernel", glob.glob(os.path.join(kernel, "**", "vmlinuz*"), recursive=True)[0],
                "-initrd", os.path.join(spool, "initrd"), "-append", "console=ttyAMA0 quiet panic=-1"]
     for tag, path, more in (("root", os.path.join(build, "root"), ",readonly=on"), ("tree", ROOT, ""), ("spool", spool, "")):
         command += ["-fsdev", "local,id=%s,path=%s,security_model=passthrough%s" % (tag, path, more),

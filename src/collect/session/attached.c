@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/older_libc.h"
 #include "collect/attach/attach_process.h"
 #include "collect/attach/inject.h"
 #include "collect/leakscan/scan.h"
