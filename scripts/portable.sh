@@ -25,14 +25,16 @@ case $machine in
 x86_64)
     triplet=x86_64-linux-gnu
     mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+    pool=pool/main/g/glibc
     glibc="libc6_2.27-3ubuntu1.6_amd64.deb 5b813d4512491cd8fb30b2eb9192349ee75ffe3c9f21ae136cc7b2429f70c3b2
            libc6-dev_2.27-3ubuntu1.6_amd64.deb 96ae7d2cf38f0547ca3cccb3344c8802fdf5bcd71c4b6d9aed09558ac8cc87db"
     ;;
-aarch64)
+aarch64) # the packages for cross compilers have it below /usr/aarch64-linux-gnu
     triplet=aarch64-linux-gnu
-    mirror=${UBUNTU_PORTS_MIRROR:-http://ports.ubuntu.com/ubuntu-ports}
-    glibc="libc6_2.27-3ubuntu1.6_arm64.deb SUM1
-           libc6-dev_2.27-3ubuntu1.6_arm64.deb SUM2"
+    mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+    pool=pool/main/c/cross-toolchain-base
+    glibc="libc6-arm64-cross_2.27-3ubuntu1cross1.1_all.deb 1803c1170fb4f01bb3b0fd8ea22906fc33fee2c0363db53aa2dc2d4e5ed36232
+           libc6-dev-arm64-cross_2.27-3ubuntu1cross1.1_all.deb 2c3c7cc36f92203f553fe658834aa3669e3453c4db97a1b9f4ad0a1ae8689707"
     ;;
 *)
     echo "portable.sh: no old glibc is known for $machine" >&2
@@ -52,7 +54,7 @@ fetch_glibc() {
     while read -r name sum; do
         # Named when it is whole: a download that was cut short is made again.
         if [ ! -f "$build/portable/$name" ]; then
-            curl -sSfL -o "$build/portable/$name.part" "$mirror/pool/main/g/glibc/$name"
+            curl -sSfL -o "$build/portable/$name.part" "$mirror/$pool/$name"
             echo "$sum  $build/portable/$name.part" | sha256sum --quiet -c -
             mv "$build/portable/$name.part" "$build/portable/$name"
         fi
@@ -81,6 +83,12 @@ make_sysroot() {
     rm -rf "$root"
     mkdir -p "$root"
     fetch_glibc
+    if [ -d "$root/usr/$triplet" ]; then # moved to where all others have it
+        mkdir -p "$root/usr/lib"
+        mv "$root/usr/$triplet/lib" "$root/usr/lib/$triplet"
+        mv "$root/usr/$triplet/include" "$root/usr/include"
+        grep -lI "/usr/$triplet/lib/" "$root/usr/lib/$triplet"/*.so | xargs sed -i "s|/usr/$triplet/lib/|/usr/lib/$triplet/|g"
+    fi
     # A link such as libdl.so -> /lib/... means this machine's library otherwise.
     find "$root" -type l -lname '/*' | while read -r link; do
         ln -sfn "$root$(readlink "$link")" "$link"

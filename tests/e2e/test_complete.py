@@ -180,11 +180,14 @@ def test_in_the_shell(t, shell):
     show, script = SHOW[shell]
     profile = marked(t)
     label = marks(t, profile)[0]["label"]
-    for line, wanted in (("tidemark thr", "threads"), ("tidemark report --metr", "--metric"),
+    for line, wanted in (("tidemark thr", "threads"), ("tidemark att", "attach"), ("tidemark report --metr", "--metric"),
                          ("tidemark report --metric sitep", "sitepeak"),
                          ("tidemark report %s --at %s" % (profile, label[:-1]), label)):
         found = [word.strip() for word in show(t, line, os.path.join(SCRIPTS, script))]
         t.true("%s offers %s" % (line, wanted), wanted in found, found)
+    if shell != "zsh":  # which shows what is unique
+        found = {word.split()[0] for word in show(t, "tidemark ", os.path.join(SCRIPTS, script)) if word.strip()}
+        t.equal("commands that are not offered", [command for command in commands(t) if command not in found], [])
     if shell == "bash":
         t.equal("behind =", in_bash(t, "tidemark report --by=li", os.path.join(SCRIPTS, script)), ["line", "library"])
     if shell == "fish":

@@ -37,6 +37,18 @@ def right_order(t, profile, own):
     t.equal("order", [n for n in rows if n in ("initprm", "compute")], ["initprm", "compute"])
 
 
+def test_executing(t):
+    """While the kernel executes a program, the registers are those of the program before, whose stack is gone: such time is
+    the kernel's alone, and no stack that could not be followed."""
+    if os.geteuid() != 0:
+        return  # others do not see the kernel
+    profile = t.record("/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done", opts=("--only-cpu=5000",))
+    rows = t.report(profile, "cpu", "--by", "stack", "--process", "all")["rows"]
+    stacks = [(row["count"], [f["function"] for f in row["stack"]]) for row in rows]
+    t.true("time of the kernel alone", sum(count for count, names in stacks if names == ["[kernel]"]) > 0, stacks)
+    t.equal("stacks from nowhere", [each for each in stacks if each[1][0] == "[kernel]" and each[1][1:2] and each[1][1].startswith("[unknown]")], [])
+
+
 def test_sampled(t):
     """As perf does, for root: the kernel's time by who called it."""
     if os.geteuid() != 0:

@@ -164,7 +164,7 @@ def check_annotate(root, tool):
     record(root, tool, "annotated", "programs/holes", "direct")
     text, status = root.run("%s annotate annotated.tide middle --asm --metric total" % tool)
     equal("status (%s)" % text[-300:], status, 0)
-    if not re.search(r"\b(call|bl)\b", text):
+    if not re.search(r"\b(callq?|bl)\b", text):
         raise Failed("no instruction is shown: " + text[-500:])
 
 

@@ -185,6 +185,14 @@ static void note_depth(struct samples *s, const struct perf_record *r, uint64_t 
     s->deepest = 0;
 }
 
+/* Does the kernel execute a program? The registers are those of the program before, whose code and
+ * stack are no more. */
+static bool is_executing(const struct process *p, const struct perf_record *r)
+{
+    return r->in_kernel && !r->stack_size &&
+           !sampled_maps_find(&p->mappings, r->registers.value[ARCH_REG_PC]);
+}
+
 /* *needed: how many bytes of the copy were. */
 static uint32_t walk_sample(struct samples *s, struct process *p, const struct perf_record *r,
                             enum copied_end *end, uint64_t *needed)
@@ -192,7 +200,9 @@ static uint32_t walk_sample(struct samples *s, struct process *p, const struct p
     uint32_t count = 0;
     *end = COPIED_LOST;
     *needed = r->stack_size;
-    if (r->registers.known) {
+    if (r->registers.known && is_executing(p, r)) {
+        *end = COPIED_WHOLE;
+    } else if (r->registers.known) {
         struct sampled_space space = space_of(p, &r->registers, r->stack, r->stack_size);
         count = copied_walk(&space.copied, &r->registers, s->addresses, FRAMES_MAX, end);
         uint64_t depth = space.copied.end_sp - r->registers.value[ARCH_REG_SP];

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/older_libc.h"
 #include "collect/attach/attach_process.h"
 #include "collect/attach/inject.h"
 #include "collect/leakscan/scan.h"
