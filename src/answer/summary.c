@@ -341,7 +341,7 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
         i->bytes, i->blocks, i->parent, i->freed_blocks);
 }
 
-static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+void summary_attached(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     static const char *const why[] = {
         [BEFORE_NOT_ASKED] = "what was allocated before the attach was not counted",
@@ -360,7 +360,10 @@ static void line_attached(const struct profile *p, const struct style *s, struct
             a->before_blocks);
     else
         strbuf_puts(out, why[a->before]);
-    say(out, "; %N free(s) of such blocks since; not in the figures above", a->frees);
+    say(out,
+        "; %N free(s) of such blocks since; their types and whether something points to them are "
+        "not known; not in the figures above",
+        a->frees);
     summary_end(out, s, start);
 }
 
@@ -630,7 +633,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
             line_temporary(&a->totals, s, out);
         line_mapped(a, s, out);
         line_inherited(p, s, out);
-        line_attached(p, s, out);
+        summary_attached(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
         summary_arenas_charged(a, s, out);

@@ -403,7 +403,7 @@ bool sample_remove(const void *p);               /* it goes; was it recorded? */
 
 static inline bool sample_skips(struct thread *t, size_t size)
 {
-    if (LIKELY(size < tide_sample_left && size)) {
+    if (LIKELY(size < tide_sample_left)) {
         tide_sample_left -= size;
         return true;
     }
