@@ -66,6 +66,6 @@ ROUTE("_ZdaPvm", "11");
     FUNCTION("sampled_" name, body "jmp *next+" next "(%rip)\n1: jmp recorded_" name "\n")
 SAMPLED("malloc", COUNT_DOWN("%rdi", "%rax"), "8");
 SAMPLED("calloc", "mov %rdi, %rax\nmul %rsi\njo 1f\n" COUNT_DOWN("%rax", "%rdx"), "16");
-SAMPLED("realloc",
-        "test %rdi, %rdi\nje 2f\n" PASS_UNLESS_RECORDED "2:" COUNT_DOWN("%rsi", "%rax"), "24");
+SAMPLED("realloc", "test %rdi, %rdi\nje 2f\n" PASS_UNLESS_RECORDED "2:" COUNT_DOWN("%rsi", "%rax"),
+        "24");
 SAMPLED("free", PASS_UNLESS_RECORDED, "32");
