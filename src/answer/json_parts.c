@@ -235,6 +235,8 @@ void json_attached(struct json *j, const struct profile *p)
     json_u64(j, "before_blocks", a->before_blocks);
     json_u64(j, "before_bytes", a->before_bytes);
     json_u64(j, "before_frees", a->frees);
+    json_string(j, "before_reachability", NULL); /* nor are their types known */
+    json_string(j, "before_types", NULL);
     json_end(j);
 }
 

@@ -181,6 +181,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_u64(&j, "held_ns", l->scan->held_ns);
     json_string(&j, "unclassified_because", l->scan->unreachable);
     json_totals_of(&j, l);
+    json_attached(&j, l->profile);
     leak_others_json(&j, leaks_of_others(l));
     json_ignored(&j, &l->left_out);
     json_processes(&j, l->recording, l->profile);

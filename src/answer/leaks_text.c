@@ -118,6 +118,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
             l->freed.blocks, l->scan->kind == SCAN_EXIT ? " of these" : " more",
             l->question->freed ? "" : "; --freed-at-exit lists them");
     }
+    summary_attached(l->profile, s, out);
     struct leak_others others = leaks_of_others(l);
     if (others.processes)
         summary_line(out, s, "others",
@@ -285,7 +286,8 @@ static void add_answer(const struct leaks *l, const struct style *s, struct strb
             "were cut off.",
             l->may_match.bytes, l->may_match.blocks);
     } else {
-        strbuf_puts(&text, "Nothing was lost.");
+        say(&text, "Nothing was lost%r.",
+            l->profile->attached.is ? " of what was allocated since the attach" : "");
     }
     wrap_text("", text.data, s->width, out);
     strbuf_putc(out, '\n');

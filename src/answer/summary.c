@@ -265,7 +265,7 @@ const char *summary_before_unknown(const struct attached_before *a)
     return a->before == BEFORE_KNOWN ? NULL : why[a->before];
 }
 
-static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+void summary_attached(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     const struct attached_before *a = &p->attached;
     if (!a->is)
@@ -276,7 +276,10 @@ static void line_attached(const struct profile *p, const struct style *s, struct
             a->before_blocks);
     else
         strbuf_puts(out, summary_before_unknown(a));
-    say(out, "; %N free(s) of such blocks since; not in the figures above", a->frees);
+    say(out,
+        "; %N free(s) of such blocks since; their types and whether something points to them are "
+        "not known; not in the figures above",
+        a->frees);
     summary_end(out, s, start);
 }
 
@@ -433,7 +436,7 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
             line_temporary(&a->totals, s, out);
         line_mapped(a, s, out);
         line_inherited(p, s, out);
-        line_attached(p, s, out);
+        summary_attached(p, s, out);
         line_pools(a, s, out);
         line_python(a, s, out);
         summary_arenas_charged(a, s, out);

@@ -72,6 +72,8 @@ void summary_arenas_charged(const struct answer *a, const struct style *s, struc
 void summary_arenas(const struct profile *p, struct strbuf *out);
 /* "431.0 MiB by libpolars.so itself, of 479.0 MiB resident at 1.2 s, ..." */
 void summary_mapped(const struct mapped_by *m, struct strbuf *out);
+/* What was there before tidemark attached; nothing of a program that it started. */
+void summary_attached(const struct profile *p, const struct style *s, struct strbuf *out);
 /* Lines that are left of a summary that began at `start`. */
 size_t summary_room(const struct strbuf *out, size_t start);
 /* The notes of a process, in the lines that are left. */

@@ -350,7 +350,8 @@ int history_db_read(const char *db, struct history *h, const char *const *labels
         return code;
     int64_t sampled = 0;
     strpool_add(&h->strings, "");
-    code = number_of(&d, "SELECT count(*) FROM sqlite_master WHERE name = 'sampled'", &sampled, err);
+    code =
+        number_of(&d, "SELECT count(*) FROM sqlite_master WHERE name = 'sampled'", &sampled, err);
     if (!code)
         code = read_runs(&d, h, err);
     size_t kept = 0;

@@ -113,7 +113,7 @@ void HOOK(cfree)(void *p)
         if (!p || UNLIKELY(boot_owns(p)))                                                          \
             return;                                                                                \
         if (UNLIKELY(!next.name)) {                                                                \
-            ROUTED(free)(p);                                                                         \
+            ROUTED(free)(p);                                                                       \
             return;                                                                                \
         }                                                                                          \
         struct thread *t = thread_enter();                                                         \

@@ -124,16 +124,16 @@ static bool new_handler_set(void)
 static const char no_throw;
 
 #define PLAIN_FORM(symbol, nothrow)                                                                \
-    NEW_FORM(BY_ROUTE, symbol, nothrow, malloc(size), (void)0, (size_t size), (size),                        \
+    NEW_FORM(BY_ROUTE, symbol, nothrow, malloc(size), (void)0, (size_t size), (size),              \
              (size, (size_t)&no_throw, NULL))
 #define NOTHROW_FORM(symbol)                                                                       \
-    NEW_FORM(BY_ROUTE, symbol, symbol, malloc(size), (void)0, (size_t size, const void *tag), (size, tag),   \
-             (size, (size_t)tag, NULL))
+    NEW_FORM(BY_ROUTE, symbol, symbol, malloc(size), (void)0, (size_t size, const void *tag),      \
+             (size, tag), (size, (size_t)tag, NULL))
 #define ALIGNED_FORM(symbol, nothrow)                                                              \
-    NEW_FORM(BY_EXPORT, symbol, nothrow, aligned_alloc(alignment, size), tls.wanted = size + 1,               \
+    NEW_FORM(BY_EXPORT, symbol, nothrow, aligned_alloc(alignment, size), tls.wanted = size + 1,    \
              (size_t size, size_t alignment), (size, alignment), (size, alignment, &no_throw))
 #define ALIGNED_NOTHROW_FORM(symbol)                                                               \
-    NEW_FORM(BY_EXPORT, symbol, symbol, aligned_alloc(alignment, size), tls.wanted = size + 1,                \
+    NEW_FORM(BY_EXPORT, symbol, symbol, aligned_alloc(alignment, size), tls.wanted = size + 1,     \
              (size_t size, size_t alignment, const void *tag), (size, alignment, tag),             \
              (size, alignment, tag))
 
@@ -176,9 +176,11 @@ DELETE_FORM(BY_EXPORT, _ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag
 DELETE_FORM(BY_EXPORT, _ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
 DELETE_FORM(BY_EXPORT, _ZdlPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
 DELETE_FORM(BY_EXPORT, _ZdaPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
-DELETE_FORM(BY_EXPORT, _ZdlPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
-DELETE_FORM(BY_EXPORT, _ZdaPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
-DELETE_FORM(BY_EXPORT, _ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
-            (p, alignment, tag))
-DELETE_FORM(BY_EXPORT, _ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
-            (p, alignment, tag))
+DELETE_FORM(BY_EXPORT, _ZdlPvmSt11align_val_t, (void *p, size_t size, size_t alignment),
+            (p, size, alignment))
+DELETE_FORM(BY_EXPORT, _ZdaPvmSt11align_val_t, (void *p, size_t size, size_t alignment),
+            (p, size, alignment))
+DELETE_FORM(BY_EXPORT, _ZdlPvSt11align_val_tRKSt9nothrow_t,
+            (void *p, size_t alignment, const void *tag), (p, alignment, tag))
+DELETE_FORM(BY_EXPORT, _ZdaPvSt11align_val_tRKSt9nothrow_t,
+            (void *p, size_t alignment, const void *tag), (p, alignment, tag))

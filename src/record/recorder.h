@@ -56,9 +56,9 @@
 #define ROUTED(name)        recorded_##name
 #define ROUTED_SYMBOL(name) "recorded_" name
 #else
-#define EXPORT            __attribute__((visibility("hidden")))
-#define HOOK(name)        entry_##name
-#define HOOK_SYMBOL(name) "entry_" name
+#define EXPORT              __attribute__((visibility("hidden")))
+#define HOOK(name)          entry_##name
+#define HOOK_SYMBOL(name)   "entry_" name
 #define ROUTED(name)        entry_##name
 #define ROUTED_SYMBOL(name) "entry_" name
 #endif
@@ -110,8 +110,8 @@ struct thread {
     uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
     const void *sample_last;   /* the last block that was recorded. No other allocation of this */
     uint64_t sample_last_left; /* thread has followed it while tide_sample_left is still this */
-    void *sample_old;        /* of the realloc at work: its old block, if that was recorded */
-    bool sample_realloc;     /* the realloc at work has an old block that was not */
+    void *sample_old;          /* of the realloc at work: its old block, if that was recorded */
+    bool sample_realloc;       /* the realloc at work has an old block that was not */
     struct counting counting;
 };
 
@@ -388,9 +388,8 @@ static inline bool large_may_be(const void *p)
 }
 
 /* sample.c */
-#define SAMPLE_FILTER_SIZE ((size_t)1 << 20)
-#define SAMPLE_FILTER_OF(address)                                                                  \
-    (&tide_sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
+#define SAMPLE_FILTER_SIZE        ((size_t)1 << 20)
+#define SAMPLE_FILTER_OF(address) (&tide_sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
 /* Both are known to arch/MACHINE/routes.c, where calls go that are not recorded. */
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes to this thread's next block that is recorded; 0: not drawn yet. */
@@ -403,7 +402,7 @@ bool sample_remove(const void *p);               /* it goes; was it recorded? */
 
 static inline bool sample_skips(struct thread *t, size_t size)
 {
-    if (LIKELY(size < tide_sample_left && size)) {
+    if (LIKELY(size < tide_sample_left)) {
         tide_sample_left -= size;
         return true;
     }

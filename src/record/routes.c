@@ -4,8 +4,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define DECLARE(name)                                                                              \
-    extern const char recorded_##name[] __attribute__((visibility("hidden")));
+#define DECLARE(name) extern const char recorded_##name[] __attribute__((visibility("hidden")));
 WIRE_ROUTED(DECLARE)
 
 #define SAMPLED(S) S(malloc) S(calloc) S(realloc) S(free)
@@ -81,8 +80,8 @@ static bool make_own(void)
         return false;
     copy((struct wire_routes *)p, page());
     if (sys_call(SYS_mremap, p, (long)WIRE_PAGE, (long)WIRE_PAGE,
-                 (long)(MREMAP_MAYMOVE | MREMAP_FIXED), &route_page) !=
-        (long)(uintptr_t)&route_page) {
+                 (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
+                 &route_page) != (long)(uintptr_t)&route_page) {
         sys_call(SYS_munmap, p, (long)WIRE_PAGE);
         return false;
     }
@@ -147,8 +146,7 @@ void routes_off(void)
 /* A child that has not said hello does not know that the page is not its own. */
 static bool is_own(void)
 {
-    return !recorder.late && !inherited &&
-           (!shared || sys_call(SYS_getpid) == (long)recorder.pid);
+    return !recorder.late && !inherited && (!shared || sys_call(SYS_getpid) == (long)recorder.pid);
 }
 
 void routes_watch_frees(void)

@@ -3,7 +3,7 @@
  *
  * Points lie at random on the line of all bytes that a thread allocates, one per `sample_bytes` on
  * average (a Poisson process), and a block with a point in it is recorded: with probability
- * 1 - exp(-size / sample_bytes). A thread keeps the distance to its next point, so that any other
+ * 1 - exp(-size / sample_bytes); one of no bytes never is. A thread keeps the distance to its next point, so that any other
  * allocation costs a subtraction, in a few instructions before the hook (routes.h). What is recorded
  * is weighed by the collector.
  *
@@ -177,7 +177,6 @@ static void seed(struct thread *t)
 /* A point has come, or the thread has no distance yet. */
 bool sample_draw(struct thread *t, size_t size)
 {
-    size += !size;
     if (!t->sample_state)
         seed(t);
     if (size < tide_sample_left) {

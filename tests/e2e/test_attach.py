@@ -137,11 +137,18 @@ def test_what_was_there_before(t):
         p.tell("threads 2000")
         used, mapped = p.tell("info 0")
         t.equal("blocks that are mapped alone", mapped, 4)
-        report = t.report(Attached(t, p.pid).detach())
+        report_file = Attached(t, p.pid).detach()
+        report = t.report(report_file)
         before = report["attached"]
         t.equal("known", before["before_known"], True)
         t.true("bytes within 1 %", abs(before["before_bytes"] - used) * 100 <= used, (before, used))
         t.true("blocks within 1 %", abs(before["before_blocks"] - 20004) * 100 <= 20004, before)
+        for command in ("report", "leaks"):
+            words = " ".join(t.run(command, report_file)[0].split())
+            t.true(command + " says what is not known", "types and whether something points to them are not known" in words, words)
+        leaks = t.ask(report_file, "leaks")
+        t.equal("leaks' JSON too", (leaks["attached"]["before_bytes"], leaks["attached"]["before_reachability"]),
+                (before["before_bytes"], None))
         t.run("report", Attached(t, p.pid, "--only-new").detach())
         t.true("said", "before the attach" in t.stdout, t.stdout)
     with program(t, preload=ALLOCATORS["jemalloc"]) as p:

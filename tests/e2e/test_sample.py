@@ -99,6 +99,27 @@ def test_reports_say_so(t):
     t.equal("a change has no interval", changed["rows"][0]["low_bytes"], None)
 
 
+def test_history_and_export_say_so(t):
+    """Other tools, and tables of many runs, would take the figures for exact."""
+    profile, exact = sampled(t), t.record(t.build("sampled.c", "-O1", "-pthread"))
+    db = t.file("runs.db")
+    t.run("history", db, "add", exact)
+    t.run("history", db)
+    t.true("nothing of exact ones", "sampled" not in t.stdout, t.stdout)
+    t.run("history", db, "add", profile)
+    text = t.run("history", db)[0]
+    t.true("history says which", "are estimates" in text and text.count("one per 128.0 KiB") == 1, text)
+    runs = t.ask(db, "history")["runs"]
+    t.equal("JSON", [run["sampled_bytes"] for run in runs], [None, 131072])
+    runs = t.ask(db, "history", "--metric", "mapped")["runs"]
+    t.equal("mappings are not sampled", [run["sampled_bytes"] for run in runs], [None, None])
+    for format in ("pprof", "folded", "csv", "sqlite"):
+        t.run("export", profile, "--format", format, "-o", t.file("out." + format))
+        t.true(format + " says so", "one allocation per 128.0 KiB: figures of the heap are estimates" in t.stderr, t.stderr)
+        t.run("export", exact, "--format", format, "-o", t.file("exact." + format))
+        t.true(format + " of an exact one does not", "estimates" not in t.stderr, t.stderr)
+
+
 @cases(options=("--sample=10", "--sample=no", "--sample --python=objects", "--sample --faults", "--sample --only-cpu",
                 "--sample --scan=full", "--sample --plant-leak=1KiB"))
 def test_refused(t, options):

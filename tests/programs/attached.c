@@ -145,8 +145,8 @@ int main(void)
     static const struct {
         const char *name;
         void (*does)(long);
-    } actions[] = {{"small", small}, {"large", large}, {"drop", drop},       {"each", each},
-                   {"fork", child},  {"map", map},     {"threads", threads}, {"info", info},
+    } actions[] = {{"small", small},     {"large", large},  {"drop", drop},       {"each", each},
+                   {"fork", child},      {"map", map},      {"threads", threads}, {"info", info},
                    {"waiting", waiting}, {"silent", silent}};
     static char in[4096];
     char line[100], name[20];

@@ -260,13 +260,16 @@ class Cycles:
         return not changed
 
     def run(self, count, failures_most=20):
-        begin = time.time()
-        while self.count < count and len(self.failures) < failures_most and self.one():
+        begin, ended = time.time(), []
+        signal.signal(signal.SIGTERM, lambda *_: ended.append(True))  # it says how far it came
+        while self.count < count and len(self.failures) < failures_most and not ended and self.one():
             pass
         print("%-12s %4d cycles, %d failures%s (%d s)" % (self.name, self.count, len(self.failures),
               ", %d refused as they should be" % self.refused if self.refused else "", time.time() - begin), flush=True)
         for failure in self.failures[:5]:
             print("    " + failure, flush=True)
+        if ended:
+            raise SystemExit(1)
         return len(self.failures)
 
 

@@ -72,7 +72,7 @@ static void test_probability(void **state)
         tide_sample_left = 0;
         for (unsigned n = 0; n < all; n++)
             taken += !sample_skips(&t, sizes[i]);
-        double p = -expm1(-(double)(sizes[i] ? sizes[i] : 1) / 4096);
+        double p = -expm1(-(double)sizes[i] / 4096);
         double deviation = sqrt(p * (1 - p) * all);
         assert_true(fabs(taken - p * all) < 4 * deviation + 1);
     }

@@ -39,9 +39,9 @@ ROUTE("_ZdlPvm", "10");
 ROUTE("_ZdaPvm", "11");
 
 /*
- * Takes `size` from the bytes that are left. If there are none then, or the size is 0, the hook
- * decides. It is stored as it was computed here: a signal handler that allocates in between cannot
- * make it less than nothing.
+ * Takes `size` from the bytes that are left. If there are none then, the hook decides. It is stored
+ * as it was computed here: a signal handler that allocates in between cannot make it less than
+ * nothing.
  */
 #define COUNT_DOWN(size)                                                                           \
     "adrp x16, :gottprel:tide_sample_left\n"                                                       \
@@ -50,7 +50,6 @@ ROUTE("_ZdaPvm", "11");
     "ldr x9, [x17, x16]\n"                                                                         \
     "subs x9, x9, " size "\n"                                                                      \
     "b.ls 1f\n"                                                                                    \
-    "cbz " size ", 1f\n"                                                                           \
     "str x9, [x17, x16]\n"
 
 /* A block whose address may be of one that was recorded is the hook's. */
@@ -65,5 +64,5 @@ ROUTE("_ZdaPvm", "11");
     FUNCTION("sampled_" name, body JUMP("next+" next) "1: b recorded_" name "\n")
 SAMPLED("malloc", COUNT_DOWN("x0"), "8");
 SAMPLED("calloc", "umulh x10, x0, x1\ncbnz x10, 1f\nmul x10, x0, x1\n" COUNT_DOWN("x10"), "16");
-SAMPLED("realloc", PASS_UNLESS_RECORDED COUNT_DOWN("x1"), "24");
+SAMPLED("realloc", "cbz x0, 2f\n" PASS_UNLESS_RECORDED "2:" COUNT_DOWN("x1"), "24");
 SAMPLED("free", PASS_UNLESS_RECORDED, "32");

@@ -42,17 +42,15 @@ ROUTE("_ZdlPvm", "10");
 ROUTE("_ZdaPvm", "11");
 
 /*
- * Takes `size` from the bytes that are left. If there are none then, or the size is 0, the hook
- * decides. It is stored as it was computed here: a signal handler that allocates in between cannot
- * make it less than nothing.
+ * Takes `size` from the bytes that are left. If there are none then, the hook decides. It is stored
+ * as it was computed here: a signal handler that allocates in between cannot make it less than
+ * nothing.
  */
 #define COUNT_DOWN(size, left)                                                                     \
     "mov tide_sample_left@gottpoff(%rip), %r11\n"                                                  \
     "mov %fs:(%r11), " left "\n"                                                                   \
     "sub " size ", " left "\n"                                                                     \
     "jbe 1f\n"                                                                                     \
-    "test " size ", " size "\n"                                                                    \
-    "je 1f\n"                                                                                      \
     "mov " left ", %fs:(%r11)\n"
 
 /* A block whose address may be of one that was recorded is the hook's. */
@@ -68,5 +66,6 @@ ROUTE("_ZdaPvm", "11");
     FUNCTION("sampled_" name, body "jmp *next+" next "(%rip)\n1: jmp recorded_" name "\n")
 SAMPLED("malloc", COUNT_DOWN("%rdi", "%rax"), "8");
 SAMPLED("calloc", "mov %rdi, %rax\nmul %rsi\njo 1f\n" COUNT_DOWN("%rax", "%rdx"), "16");
-SAMPLED("realloc", PASS_UNLESS_RECORDED COUNT_DOWN("%rsi", "%rax"), "24");
+SAMPLED("realloc", "test %rdi, %rdi\nje 2f\n" PASS_UNLESS_RECORDED "2:" COUNT_DOWN("%rsi", "%rax"),
+        "24");
 SAMPLED("free", PASS_UNLESS_RECORDED, "32");

@@ -43,8 +43,8 @@ struct injection {
     struct remote_thread thread; /* the one at a safe point */
     bool halted;                 /* the program is stopped: all its threads are held meanwhile */
     struct stopped_threads held;
-    int memory;                  /* /proc/PID/mem, for writing */
-    int library_fd;              /* in the program, which closes it once it is loaded; -1: none */
+    int memory;     /* /proc/PID/mem, for writing */
+    int library_fd; /* in the program, which closes it once it is loaded; -1: none */
     struct remote_way way;
     uint64_t pthread_create;
     struct attach_work work;

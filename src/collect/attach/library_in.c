@@ -418,7 +418,8 @@ static int give_back_memory(struct standing *s, struct err *err)
     struct remote_module *libc = remote_module_named(&s->modules, "libc");
     struct remote_way way;
     uint64_t result;
-    if (!libc || !remote_way_find(&s->modules, libc, s->memory, &way) || !remote_function(&s->modules, s->library, WIRE_DETACH_FUNCTION, &f) ||
+    if (!libc || !remote_way_find(&s->modules, libc, s->memory, &way) ||
+        !remote_function(&s->modules, s->library, WIRE_DETACH_FUNCTION, &f) ||
         !worker(s, &way, &thread))
         return err_set(err, -ENOENT, "the library in the program cannot be called");
     int code = scratch_map(&scratch, &thread, err);

@@ -265,7 +265,8 @@ static bool shares_memory(pid_t parent, pid_t child)
 static void meet_child(struct silent *w, pid_t parent, pid_t pid)
 {
     struct wire_attached there;
-    if (session_target(w->session, pid) || shares_memory(parent, pid) || !inject_read(pid, &there) || !there.live ||
+    if (session_target(w->session, pid) || shares_memory(parent, pid) ||
+        !inject_read(pid, &there) || !there.live ||
         memcmp(there.session.key, w->session->socket.key, WIRE_KEY_SIZE) != 0)
         return;
     restore(w->session, pid);
