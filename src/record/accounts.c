@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "record/nodes.h"
 #include "record/recorder.h"
 
 #define WINDOW_BITS    13 /* WIRE_ACCOUNTS_FIRST */
@@ -24,6 +25,7 @@ static struct {
     _Atomic uintptr_t windows[WINDOWS]; /* where account 0 would be; 0: not mapped */
     _Atomic uint32_t owners;
     uint32_t limit, first_era;
+    _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
 } shared;
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -74,6 +76,18 @@ static bool window_map(unsigned window)
     return true;
 }
 
+/* Asked once a tick, as finding out takes system calls. */
+static bool may_map(unsigned window)
+{
+    uint32_t tick = atomic_load_explicit(&shared.header->tick, memory_order_relaxed);
+    if (atomic_load_explicit(&shared.refused, memory_order_relaxed) == tick)
+        return false;
+    if (window_map(window))
+        return true;
+    atomic_store_explicit(&shared.refused, tick, memory_order_relaxed);
+    return false;
+}
+
 /* The first of `count` accounts; 0: there is no memory. */
 static uint32_t claim(uint32_t count)
 {
@@ -82,14 +96,26 @@ static uint32_t claim(uint32_t count)
         if (first + count > shared.limit)
             return 0;
         for (unsigned w = 1; w <= window_of(first + count - 1); w++)
-            if (!atomic_load_explicit(&shared.windows[w], memory_order_acquire) && !window_map(w))
+            if (!atomic_load_explicit(&shared.windows[w], memory_order_acquire) && !may_map(w))
                 return 0;
     } while (!atomic_compare_exchange_weak(&shared.totals->accounts_end, &first, first + count));
     return first;
 }
 
+/* One of those that are kept for when there is no memory. */
+static uint32_t claim_spare(void)
+{
+    uint32_t number = atomic_load_explicit(&shared.totals->spare_end, memory_order_relaxed);
+    do
+        if (number >= WIRE_ACCOUNT_USUAL)
+            return 0;
+    while (!atomic_compare_exchange_weak(&shared.totals->spare_end, &number, number + 1));
+    return number;
+}
+
 bool accounts_reset(struct wire_header *h, char *first)
 {
+    atomic_store(&shared.refused, 0);
     shared.header = h;
     shared.totals = &h->totals;
     shared.era_ms = (const _Atomic uint32_t *)((char *)h + h->eras_offset);
@@ -161,16 +187,18 @@ static __attribute__((noinline)) uint32_t account_make(struct thread *t, struct 
                                                        uint32_t key, uint32_t flags)
 {
     struct counting *c = &t->counting;
-    if (a->used * 2 >= a->size && !table_grow(a))
+    bool spare = flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST; /* may be one of those */
+    uint32_t first = 0, number = 0, at = table_home(a, key);
+    if (a->used * 2 >= a->size && !table_grow(a) && (!spare || a->used >= a->size / 8 * 7))
         return 0;
-    if (c->accounts == c->accounts_end) {
-        uint32_t first = claim(CLAIMED);
-        if (!first)
-            return 0;
+    if (c->accounts == c->accounts_end && (first = claim(CLAIMED))) {
         c->accounts = first;
         c->accounts_end = first + CLAIMED;
     }
-    uint32_t number = c->accounts++, at = table_home(a, key);
+    if (c->accounts != c->accounts_end)
+        number = c->accounts++;
+    else if (!spare || !(number = claim_spare()))
+        return 0;
     struct wire_account *made = account_at(number);
     made->node = key;
     made->owner = c->owner | flags;
@@ -193,15 +221,18 @@ static inline uint32_t account_of(struct thread *t, struct account_table *a, uin
     return account_make(t, a, key, flags);
 }
 
-/* When there is no memory: blocks are counted without their stack, in the first account. */
-static __attribute__((noinline, cold)) uint32_t any_account(struct thread *t,
-                                                            const struct account_table *a)
+/* When there is no memory for another: the account of the innermost frames. */
+static __attribute__((noinline, cold)) uint32_t cut_account(struct thread *t, uint32_t stack,
+                                                            uint32_t bucket)
 {
-    for (uint32_t i = 0; i < a->size; i++)
-        if (a->entries[i])
-            return (uint32_t)a->entries[i];
-    atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
-    return 0;
+    uint32_t number = 0;
+    if (stack < WIRE_CUT_FIRST)
+        number = account_of(t, &t->counting.own, nodes_cut_of(stack), bucket);
+    if (!number)
+        number = account_of(t, &t->counting.own, WIRE_CUT_ROOT, bucket);
+    if (!number)
+        atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+    return number;
 }
 
 void accounts_begin(struct thread *t)
@@ -245,12 +276,13 @@ static void row_taken(struct thread *t, struct wire_account *a)
 
 static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 {
+    bool all = a->temps && a->temps == a->frees && a->temp_bytes == a->freed; /* were temporary */
     bool small = a->allocs < 256 && a->frees < 256 && a->bytes < 1u << 20 && a->freed < 1u << 20 &&
-                 a->slack < 4096 && a->slack_freed < 4096 && !a->temps && !a->reallocs;
+                 a->slack < 4096 && a->slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
     if (!remark_room(t, 7))
         return false;
     if (small) {
-        event_word(t, WIRE_WORD(WIRE_ROW_SMALL, 0,
+        event_word(t, WIRE_WORD(WIRE_ROW_SMALL, all,
                                 (uint64_t)a->allocs << 40 | (uint64_t)a->frees << 32 | number));
         event_word(t, a->bytes << 44 | a->freed << 24 | (uint64_t)a->slack << 12 | a->slack_freed);
     } else {
@@ -323,22 +355,23 @@ static __attribute__((noinline)) void save(struct wire_account *a, uint32_t epoc
     a->saved_epoch = epoch;
 }
 
-/* The heap has been so large. */
-static void note_peak(uint64_t live)
+/* The heap has been so large; true: as never before. */
+static bool note_peak(uint64_t live)
 {
     struct wire_totals *s = shared.totals;
     uint64_t peak = load(&s->interval_peak_bytes);
     if ((int64_t)live < 0)
-        return; /* blocks went whose thread has not told of them yet */
+        return false; /* blocks went whose thread has not told of them yet */
     while (live > peak && !atomic_compare_exchange_weak(&s->interval_peak_bytes, &peak, live))
         ;
     peak = load(&s->peak_bytes);
     while (live > peak) {
         if (atomic_compare_exchange_weak(&s->peak_bytes, &peak, live)) {
             atomic_fetch_add(&s->peak_epoch, 1);
-            break;
+            return true;
         }
     }
+    return false;
 }
 
 uint64_t accounts_interval_peak(uint32_t tick)
@@ -351,14 +384,20 @@ uint64_t accounts_interval_peak(uint32_t tick)
     return (int64_t)live < 0 || peak > live ? peak : live;
 }
 
-void accounts_settle(struct thread *t)
+/* true: that was a new peak. */
+static bool settle(struct thread *t)
 {
     int64_t pending = t->counting.pending;
-    if (pending) {
-        t->counting.pending = 0;
-        uint64_t before = atomic_fetch_add(&shared.totals->live_bytes, (uint64_t)pending);
-        note_peak(pending > 0 ? before + (uint64_t)pending : before);
-    }
+    if (!pending)
+        return false;
+    t->counting.pending = 0;
+    uint64_t before = atomic_fetch_add(&shared.totals->live_bytes, (uint64_t)pending);
+    return note_peak(pending > 0 ? before + (uint64_t)pending : before);
+}
+
+void accounts_settle(struct thread *t)
+{
+    settle(t);
 }
 
 /* Threads tell each other what they added when it is enough, so the total is right to that. */
@@ -366,18 +405,27 @@ static __attribute__((noinline)) void total_shared(struct thread *t, struct wire
                                                    int64_t change)
 {
     struct wire_totals *s = shared.totals;
-    uint32_t epoch;
+    uint32_t before = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed), epoch;
+    bool raised = false;
+    if (change > 0 && a->saved_epoch != before)
+        save(a, before);
     t->counting.pending += change;
     /* At once, while no other thread does: then the total is exact. */
     bool last = atomic_load_explicit(&s->total_owner, memory_order_relaxed) == t->counting.owner;
     if (last || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST) {
-        accounts_settle(t);
+        raised = settle(t);
         if (!last)
             atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);
     }
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
-    if (a->saved_epoch != epoch)
+    if (change <= 0 && a->saved_epoch != epoch)
         save(a, epoch);
+    /* A peak that this block made has it. Of one that another thread has noted meanwhile, nobody
+     * knows. */
+    if (change > PENDING_MOST && epoch != before && !raised) {
+        atomic_store_explicit(&s->unsure_bytes, (uint64_t)change, memory_order_relaxed);
+        atomic_store_explicit(&s->unsure_epoch, epoch, memory_order_relaxed);
+    }
 }
 
 /* Before an account grows by `size`. */
@@ -519,8 +567,10 @@ static inline struct wire_account *account_shrinks(struct thread *t, const struc
     if (UNLIKELY((a->owner ^ t->counting.owner) >= WIRE_ACCOUNT_OWNER)) {
         temporary = false;
         number = account_of(t, &t->counting.others, number, WIRE_ACCOUNT_OTHERS);
-        if (!number && !(number = any_account(t, &t->counting.others)))
+        if (UNLIKELY(!number)) {
+            atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
             return NULL;
+        }
         a = account_at(number);
     }
     if (UNLIKELY(!a->next_dirty))
@@ -625,7 +675,7 @@ bool count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool tol
     if (UNLIKELY(usable - size > SLACK_MOST))
         usable = size;
     uint32_t number = account_of(t, &c->own, stack, size_bucket(size));
-    if (UNLIKELY(!number) && !(number = any_account(t, &c->own)))
+    if (UNLIKELY(!number) && !(number = cut_account(t, stack, size_bucket(size))))
         return false;
     struct wire_account *a = account_at(number);
     uint32_t now = era_now();
