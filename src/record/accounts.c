@@ -255,6 +255,8 @@ void accounts_rows(struct thread *t)
     if (number == WIRE_LAST || !number)
         return;
     atomic_fetch_add(&t->ring->rows_written, 1);
+    /* On aarch64 the stores after it, which clear accounts, could be seen before it. */
+    atomic_thread_fence(memory_order_release);
     while (number != WIRE_LAST) {
         struct wire_account *a = account_at(number);
         uint32_t following = a->next_dirty;

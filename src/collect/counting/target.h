@@ -39,6 +39,7 @@
 #include "collect/counting/interval_log.h"
 #include "store/recording.h"
 #include "wire/layout.h"
+#include "wire/routes.h"
 
 #define NO_THREAD       UINT32_MAX
 #define RECENT_ACCOUNTS 1024
@@ -149,6 +150,7 @@ struct target {
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     bool in_place;           /* it counts itself */
     uint64_t eras_offset;
+    uint64_t routes_offset;
     VEC(struct wire_index_part) index_parts; /* of its block index, as far as they were read */
     struct accounts accounts;
     struct ledger ledger;
@@ -241,6 +243,9 @@ void target_end_interval(struct target *t, uint64_t now_ns);
 void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After
  * target_end. */
+/* run --dormant: its hooks record from here on, or do not. It has a header. */
+void target_wake(struct target *t);
+void target_put_to_sleep(struct target *t);
 void target_let_go(struct target *t);
 /* After that, gives back what target_finish makes a profile from. */
 void target_release_figures(struct target *t);

@@ -44,10 +44,10 @@ static void dormant_all(struct session *s, bool dormant)
         if (!t->header)
             continue;
         if (dormant)
-            atomic_store(&t->header->dormant, WIRE_DORMANT);
+            target_put_to_sleep(t);
         marks_add(t, dormant ? "stopped" : "started", now_ns);
         if (!dormant)
-            atomic_store(&t->header->dormant, 0);
+            target_wake(t);
     }
 }
 
@@ -282,7 +282,7 @@ static void tell_scan(const struct target *t, struct strbuf *out)
             continue;
         say(out, "%r %B in %N block(s), ", names[i], bytes[i], blocks[i]);
     }
-    say(out, "held for %T\n", last->scan.held_ns);
+    say(out, "stopped for %T\n", last->scan.held_ns);
 }
 
 /* In the process that is meant, or in all. */
