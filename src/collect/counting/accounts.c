@@ -35,7 +35,8 @@ void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_si
             windows--;
     h->accounts_offset = *file_size;
     h->accounts_limit = (uint32_t)window_start(windows);
-    h->totals.accounts_end = WIRE_ACCOUNT_FIRST;
+    h->totals.accounts_end = WIRE_ACCOUNT_USUAL;
+    h->totals.spare_end = WIRE_ACCOUNT_FIRST;
     h->totals.peak_epoch = 1;
     h->totals.peak_tick = 1;
     *file_size += window_start(windows) * UNIT;
@@ -295,6 +296,8 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
         c[COL_FREED] = w[1] >> 24 & 0xfffff;
         slack = w[1] >> 12 & 0xfff;
         slack_freed = w[1] & 0xfff;
+        c[COL_TEMPS] = WIRE_DETAIL(w[0]) ? c[COL_FREES] : 0;
+        c[COL_TEMP_BYTES] = WIRE_DETAIL(w[0]) ? c[COL_FREED] : 0;
     } else {
         c[COL_ALLOCS] = w[1] >> 32;
         c[COL_FREES] = (uint32_t)w[1];
