@@ -9,6 +9,7 @@
 
 #define UNIT         sizeof(struct wire_account)
 #define LIMITED      (1u << 17) /* accounts, where address space is scarce */
+#define KEPT         (1u << 17) /* accounts that were met and are still mapped: 16 MiB */
 #define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
 #define PENDING_BYTES                                                                              \
     (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
@@ -62,6 +63,16 @@ void accounts_release(struct accounts *a)
     vec_release(&a->shown);
     vec_release(&a->early);
     *a = (struct accounts){0};
+}
+
+void accounts_let_go(const struct accounts *a)
+{
+    if (a->met < KEPT)
+        return;
+    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+        if (a->windows[i])
+            madvise((void *)(uintptr_t)a->windows[i], ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT,
+                    MADV_DONTNEED);
 }
 
 /* As the recorder does: from the window before, which is of the same file. */
@@ -142,6 +153,8 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
         state = STACK_INCOMPLETE;
     }
     *known = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    if (++t->accounts.met % KEPT == 0)
+        accounts_let_go(&t->accounts);
     return *known;
 }
 
@@ -582,8 +595,11 @@ void accounts_settle_sites(struct target *t)
             s->at_peak_bytes = s->at_peak_blocks = s->at_peak_usable = 0;
             l->accounts.items[i].saved_epoch = epoch;
         }
-    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < end && n < t->accounts.limit; n++)
+    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < end && n < t->accounts.limit; n++) {
         settle_account(t, n, epoch, peaks);
+        if (n % KEPT == 0)
+            accounts_let_go(&t->accounts);
+    }
     l->peak_bytes = l->peak_blocks = 0;
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct account *a = &l->accounts.items[i];

@@ -49,6 +49,7 @@ struct accounts {
     const char *windows[ACCOUNTS_WINDOWS];
     uint32_t limit;
     struct by_account ledger_accounts; /* 1 + that of the ledger; 0: not met */
+    uint32_t met;                      /* so many */
     struct by_account shown_of;        /* 1 + index in shown; 0: all of it came in rows */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
@@ -59,6 +60,9 @@ struct accounts {
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size);
 bool accounts_open(struct accounts *a, int fd, const struct wire_header *h);
 void accounts_release(struct accounts *a);
+/* Accounts are read when they are met, and at the end. Meanwhile the program has them; where they are
+ * many, this keeps the kernel from counting them as memory of ours too. */
+void accounts_let_go(const struct accounts *a);
 
 /* A record that only such a program writes. */
 void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
