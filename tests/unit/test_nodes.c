@@ -10,44 +10,21 @@
 
 #include "collect/counting/program_stacks.h"
 #include "record/nodes.h"
+#include "recorder_memory.h"
 #include "unit.h"
 
 /* --- what nodes.c wants of the recorder ------------------------------------------------------- */
 
 long sys_call(long number, ...);
-void *sys_map(size_t size);
-bool sys_leaves_room(size_t size);
-void recorder_own(const void *start, size_t size);
-
-static bool memory_left = true;
 
 long sys_call(long number, ...)
 {
-    long a[6];
     va_list args;
     va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
+    long a = va_arg(args, long), b = va_arg(args, long), c = va_arg(args, long),
+         d = va_arg(args, long), e = va_arg(args, long), f = va_arg(args, long);
     va_end(args);
-    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); /* of errors the sign is enough */
-}
-
-void *sys_map(size_t size)
-{
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-bool sys_leaves_room(size_t size)
-{
-    (void)size;
-    return memory_left;
-}
-
-void recorder_own(const void *start, size_t size)
-{
-    (void)start;
-    (void)size;
+    return syscall(number, a, b, c, d, e, f); /* of errors the sign is enough */
 }
 
 /* --- a tree ----------------------------------------------------------------------------------- */
