@@ -151,8 +151,7 @@ static inline struct row totals(struct target *t, uint32_t stack, uint32_t threa
                                 enum domain domain)
 {
     struct row sum = {0};
-    uint32_t number =
-        map_get(&t->ledger.index, (uint64_t)domain << 60 | (uint64_t)thread << 32 | stack);
+    uint32_t number = ledger_find(&t->ledger, stack, thread, domain);
     if (number == MAP_NONE)
         return sum;
     struct delta delta = ledger_delta(&t->ledger, number);

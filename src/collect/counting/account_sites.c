@@ -104,8 +104,11 @@ void accounts_settle_sites(struct target *t)
     uint32_t spare_end = atomic_load(&totals->spare_end);
     for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
         settle_account(t, n, epoch, peaks);
-    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end && n < t->accounts.limit; n++)
+    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end && n < t->accounts.limit; n++) {
         settle_account(t, n, epoch, peaks);
+        if (n % ACCOUNTS_KEPT == 0)
+            accounts_let_go(&t->accounts);
+    }
     l->peak_bytes = l->peak_blocks = 0;
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct account *a = &l->accounts.items[i];

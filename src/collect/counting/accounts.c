@@ -66,6 +66,16 @@ void accounts_release(struct accounts *a)
     *a = (struct accounts){0};
 }
 
+void accounts_let_go(const struct accounts *a)
+{
+    if (a->met < ACCOUNTS_KEPT)
+        return;
+    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+        if (a->windows[i])
+            madvise((void *)(uintptr_t)a->windows[i], ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT,
+                    MADV_DONTNEED);
+}
+
 /* As the recorder does: from the window before, which is of the same file. */
 static bool window_map(struct accounts *a, unsigned window)
 {
@@ -120,6 +130,7 @@ void accounts_freeze(struct target *t)
     memcpy((void *)&a->frozen_totals, (const void *)totals, sizeof *totals);
     atomic_store(&a->frozen_totals.accounts_end, end);
     a->frozen = copy;
+    accounts_let_go(a);
 }
 
 void accounts_thaw(struct target *t)
@@ -182,6 +193,8 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
         state = STACK_INCOMPLETE;
     }
     *known = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    if (++t->accounts.met % ACCOUNTS_KEPT == 0)
+        accounts_let_go(&t->accounts);
     return *known;
 }
 

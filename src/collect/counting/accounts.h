@@ -26,6 +26,7 @@ struct reader;
 struct block;
 
 #define ACCOUNTS_WINDOWS 13
+#define ACCOUNTS_KEPT    (1u << 17) /* that were met and are still mapped: 16 MiB */
 
 /* What happened at an account since its last row, of which the ledger already knows. */
 struct shown_row {
@@ -49,10 +50,11 @@ struct accounts {
     const char *windows[ACCOUNTS_WINDOWS];
     uint32_t limit;
     struct by_account ledger_accounts; /* 1 + that of the ledger; 0: not met */
+    uint32_t met;                      /* so many */
     struct by_account shown_of;        /* 1 + index in shown; 0: all of it came in rows */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
-    struct wire_account *frozen;      /* as they were, for a copy of us that writes a snapshot; or NULL */
+    struct wire_account *frozen;      /* as they were, for a copy of us that writes; or NULL */
     struct wire_totals frozen_totals; /* likewise */
     uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
     uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
@@ -61,6 +63,9 @@ struct accounts {
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size);
 bool accounts_open(struct accounts *a, int fd, const struct wire_header *h);
 void accounts_release(struct accounts *a);
+/* Accounts are read when they are met, and at the end. Meanwhile the program has them; where they are
+ * many, this keeps the kernel from counting them as memory of ours too. */
+void accounts_let_go(const struct accounts *a);
 /* Before we fork, of a target whose accounts have been looked at: the copy sees them as they are
  * now, while the program counts on. And afterwards, in us. */
 void accounts_freeze(struct target *t);

@@ -229,6 +229,8 @@ void target_let_go(struct target *t)
     if (t->fd >= 0)
         close(t->fd);
     t->fd = -1;
+    ledger_close(&t->ledger);
+    accounts_release(&t->accounts);
     program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
     program_stacks_release(&t->program_stacks);
     if (t->header) {
@@ -243,7 +245,6 @@ void target_let_go(struct target *t)
         vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
     realloc_chains_let_go(t);
-    accounts_release(&t->accounts);
     vec_release(&t->index_parts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
@@ -527,6 +528,7 @@ void target_update_code(struct target *t)
 {
     if (!t->header)
         return;
+    accounts_let_go(&t->accounts);
     program_stacks_update(&t->program_stacks);
     read_modules(t); /* after the stacks: who has one has told its module before */
     /* After the nodes: what they refer to was told before them. */
@@ -552,6 +554,7 @@ void target_finish(struct target *t)
 {
     struct profile *p = &t->profile;
     ledger_close(&t->ledger);
+    accounts_release(&t->accounts);
     program_stacks_settle(&t->program_stacks, &t->ledger, p);
     uint32_t joined = stack_tree_join(&t->sampled.stacks, p);
     ledger_histograms(&t->ledger, p);
