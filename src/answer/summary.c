@@ -252,7 +252,7 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
         i->bytes, i->blocks, i->parent, i->freed_blocks);
 }
 
-static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+const char *summary_before_unknown(const struct attached_before *a)
 {
     static const char *const why[] = {
         [BEFORE_NOT_ASKED] = "what was allocated before the attach was not counted",
@@ -262,6 +262,11 @@ static void line_attached(const struct profile *p, const struct style *s, struct
                              "would have stopped the program for long",
         [BEFORE_STRANGE] = "what was allocated before the attach is not known: the heap is not as "
                            "expected of glibc"};
+    return a->before == BEFORE_KNOWN ? NULL : why[a->before];
+}
+
+static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+{
     const struct attached_before *a = &p->attached;
     if (!a->is)
         return;
@@ -270,7 +275,7 @@ static void line_attached(const struct profile *p, const struct style *s, struct
         say(out, "%B in %N block(s) were in use before the attach", a->before_bytes,
             a->before_blocks);
     else
-        strbuf_puts(out, why[a->before]);
+        strbuf_puts(out, summary_before_unknown(a));
     say(out, "; %N free(s) of such blocks since; not in the figures above", a->frees);
     summary_end(out, s, start);
 }

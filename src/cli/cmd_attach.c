@@ -134,7 +134,7 @@ static char **command_of(pid_t pid)
     static VEC(char *) words; /* never released: the process ends */
     struct strbuf text = {0};
     struct proc_state state = {.name = "program"};
-    if (proc_read_all(pid, "cmdline", &text) == 0)
+    if (proc_read_command(pid, &text) == 0)
         for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1)
             *vec_push(&words) = xstrdup(text.data + at);
     if (!words.count || !*words.items[0]) {
@@ -209,6 +209,7 @@ int cmd_attach(int argc, char **argv)
     struct attach_context context = {.progress = {.has_terminal = isatty(STDOUT_FILENO)},
                                      .options = &o};
     o.session.library = library;
+    o.session.in_place = library_counts_in_place();
     o.session.argv = command_of(o.session.attach_to);
     o.session.context = &context;
     o.session.attached = say_attached;

@@ -60,6 +60,8 @@ static int detach(pid_t pid)
     if (fd == -ECONNREFUSED || code)
         return restore(pid);
     code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    if (code == -ECONNRESET || code == -EPIPE)
+        return restore((pid_t)pid); /* it was killed before it answered */
     if (code) {
         struct strbuf why = {0};
         conversation_explain(&with, code, "detach", answer, &why);

@@ -9,10 +9,8 @@
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/merge_files.h"
+#include "cli/merge_list.h"
 #include "cli/options.h"
-#include "answer/merge.h"
-#include "store/merge.h"
-#include "store/reader.h"
 
 enum { OPT_LIST = 256, OPT_JSON, OPT_CSV, OPT_QUIET };
 
@@ -71,25 +69,6 @@ static int run(struct merge_job *job, char **inputs, size_t count, bool quiet)
         strbuf_release(&text);
     }
     return job->skipped ? 1 : 0;
-}
-
-static int list(const char *file, enum output output)
-{
-    struct recording *r = NULL;
-    struct err err = {{0}};
-    int code = recording_read(file, &r, &err);
-    if (!code && !r->profiles.items[0].merge)
-        code = err_set(&err, -ENODATA, "%s is one recording, not a merge", file);
-    if (code) {
-        recording_free(r);
-        return command_fail("merge", &err, 1);
-    }
-    const struct query_command command = {.name = "merge"};
-    const struct query_options o = {.command = &command, .output = output};
-    struct document d = merge_inputs_document(&r->profiles.items[0]);
-    int status = command_write(&o, &d);
-    recording_free(r);
-    return status;
 }
 
 struct wanted {
@@ -153,7 +132,7 @@ int cmd_merge(int argc, char **argv)
     if (code)
         return code > 0 ? 0 : command_fail("merge", &err, 2);
     if (w.listed)
-        return list(w.listed, w.output);
+        return merge_list(w.listed, w.output);
     w.job.output = argv[optind];
     return run(&w.job, argv + optind + 1, (size_t)(argc - optind - 1), w.quiet);
 }

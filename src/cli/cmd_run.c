@@ -12,13 +12,6 @@
 #include "cli/run_options.h"
 #include "cli/run_summary.h"
 
-/* TIDEMARK_COUNT=in-place (docs/internals/counting_in_place.md). */
-static bool counts_in_place(void)
-{
-    const char *how = getenv("TIDEMARK_COUNT");
-    return how && strcmp(how, "in-place") == 0;
-}
-
 /* Where a rank's own recording goes before it is merged: as a pattern. */
 static char *pattern_of(const char *name)
 {
@@ -91,7 +84,7 @@ int cmd_run(int argc, char **argv)
         return command_fail("run", &err, 125);
     struct run_progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};
     o.session.library = library;
-    o.session.in_place = counts_in_place() && !o.session.sample_bytes; /* by events */
+    o.session.in_place = library_counts_in_place() && !o.session.sample_bytes; /* by events */
     if (!o.quiet && isatty(STDERR_FILENO)) {
         o.session.progress = run_show_progress;
         o.session.context = &progress;

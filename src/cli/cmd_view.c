@@ -16,6 +16,7 @@
 #include "cli/picture.h"
 #include "cli/options.h"
 #include "cli/live_recording.h"
+#include "model/answer.h"
 #include "store/held.h"
 #include "store/reader.h"
 #include "cli/limits.h"
@@ -267,8 +268,10 @@ static int refresh(void *context, struct err *err)
     struct view *v = context;
     struct recording *r;
     int code = live_recording_read(v->pid, serve_goes_on, &r, err);
-    if (!code)
+    if (!code) {
         hold(v, 0, r);
+        answer_prepare(r);
+    }
     return code;
 }
 
@@ -308,8 +311,10 @@ static int serve(struct view *v, struct err *err)
 {
     struct strbuf html = {0}, policy = {0};
     struct serve server = {.ask = page_command, .refresh = v->pid ? refresh : NULL, .context = v};
-    for (size_t i = 0; i < v->page.files; i++) {
+    for (size_t i = 0; i < v->page.files; i++)
         hold(v, i, v->recordings[i]);
+    for (size_t i = 0; i < v->page.files; i++) {
+        answer_prepare(v->recordings[i]);
         v->recordings[i] = NULL;
     }
     page_policy(&v->page, &policy);

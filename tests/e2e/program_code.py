@@ -1,4 +1,5 @@
 """The code of a running program, to see whether tidemark left it as it was."""
+import contextlib
 
 
 def code_of(pid):
@@ -10,5 +11,6 @@ def code_of(pid):
             if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
                 start, end = (int(n, 16) for n in fields[0].split("-"))
                 memory.seek(start)
-                found[fields[5], fields[2]] = memory.read(end - start)
+                with contextlib.suppress(OSError):  # it was unloaded just now
+                    found[fields[5], fields[2]] = memory.read(end - start)
     return found

@@ -12,7 +12,7 @@ const KINDS = {
     lost: "nothing points there any more",
     indirect: "only lost blocks point there",
     reachable: "something still points there",
-    unclassified: "nobody looked what points there",
+    unclassified: "not searched for pointers to them",
 };
 
 function leaks_words(now) {
