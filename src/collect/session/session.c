@@ -50,7 +50,7 @@ struct target *session_target(struct session *s, pid_t pid)
     return target_find(s->live.items, s->live.count, pid);
 }
 
-static bool is_gone(const struct session *s, const struct target *t)
+bool session_is_gone(const struct session *s, const struct target *t)
 {
     struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
     return t->pid == s->program ? s->program_ended
@@ -97,7 +97,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
 }
 
 /* Times count from now. */
-static void begin_target(struct session *s, struct target *t)
+void session_begin_target(struct session *s, struct target *t)
 {
     t->start_ns = elapsed_ns(s);
     t->start_monotonic_ns = s->start_ns + t->start_ns;
@@ -141,7 +141,7 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
     }
     t->was_paused = s->paused;
     thread_sampled(t, (uint32_t)pid, 0); /* it has one, whether it is sampled or not */
-    begin_target(s, t);
+    session_begin_target(s, t);
     return t;
 }
 
@@ -159,143 +159,6 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     else if (pid == s->program) /* it has ended; the kernel's name is but 15 letters of its own */
         name = s->options->argv[0];
     return not_recorded_is_wanted(s->options->only, name ? name : "");
-}
-
-static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
-{
-    struct target *t = session_target(s, (pid_t)parent);
-    for (size_t i = s->targets.count; number && !t && i-- > 0;)
-        if (s->targets.items[i]->pid == (pid_t)parent)
-            t = s->targets.items[i];
-    if (!number || !t)
-        return;
-    if (!t->ended)
-        target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
-    child->profile.ppid = parent;                     /* though it may be gone by now */
-    inherit_hand_over(t, number, child);
-}
-
-static void say_hello(struct session *s, struct client *v)
-{
-    const struct session_options *o = s->options;
-    struct target *before = session_target(s, v->pid);
-    bool first = v->pid == s->program;
-    if ((o->no_follow && !first) || (o->launcher && first)) {
-        client_reply(v, -ECANCELED, -1, 0, 0);
-        return;
-    }
-    if (s->samples) { /* they tell what it has executed meanwhile */
-        samples_drain(s->samples, true);
-        before = session_target(s, v->pid);
-    }
-    bool met = before && !before->header; /* it was sampled */
-    if (before && !met)                   /* it has become another program */
-        session_end_target(s, before, !is_gone(s, before));
-    if (client_has_left(v)) {          /* it would not wait, and runs without us */
-        s->left += !v->request.parent; /* who forked it tells of it otherwise */
-        client_leave(v);
-        return;
-    }
-    struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
-    t->in_place = o->in_place;
-    if (v->request.first_era > t->eras.now)
-        eras_start(&t->eras, v->request.first_era);
-    if (target_attach(t, v->request.limited_space, o->on_full, NULL) &&
-        target_attach(t, true, o->on_full, NULL)) {
-        s->refused++;
-        client_reply(v, -ENOMEM, -1, 0, 0);
-        if (!met)
-            target_free(t);
-        return;
-    }
-    if (met)
-        target_look(t);
-    else
-        begin_target(s, t);
-    attached_hello(s, t);
-    t->inheritance.unknown = t->forked = v->request.parent != 0;
-    inherit(s, t, v->request.parent, v->request.fork);
-    scan_prepare(t, v->request.thread_pointer);
-    t->mark_on = &s->mark_on;
-    t->header->mark_on = (uint32_t)s->mark_on.count;
-    t->header->plant_leak = o->plant_leak_bytes;
-    t->header->sample_bytes = t->profile.sample_bytes = o->sample_bytes;
-    t->header->sample_seed = o->sample_seed + (s->sampled_count++ << 32);
-    t->dormant = s->dormant;
-    t->was_dormant = s->dormant || (s->was_dormant && t->forked); /* it may have blocks from then */
-    t->was_paused = s->paused || t->was_dormant;
-    atomic_store(&t->header->paused, s->paused);
-    atomic_store(&t->header->dormant, s->dormant ? WIRE_DORMANT : 0);
-    if (o->no_python)
-        t->header->python_size = 0;
-    t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
-    if (o->cpu_timer_ns)
-        timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
-    stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
-    client_reply(v, 0, t->fd, t->size, t->header->ring_count);
-    close(t->fd); /* we have it mapped */
-    t->fd = -1;
-}
-
-static void give_rings(struct session *s, struct client *v)
-{
-    struct target *t = session_target(s, v->pid);
-    size_t size = 0;
-    int fd = t && t->header ? target_more_rings(t, v->request.ring_count, &size) : -ESRCH;
-    client_reply(v, fd < 0 ? fd : 0, fd, size, v->request.ring_count);
-    if (fd >= 0)
-        close(fd);
-}
-
-static void give_functions(struct session *s, struct client *v)
-{
-    const struct target *t = session_target(s, v->pid);
-    struct wire_function functions[WIRE_FUNCTIONS_MAX];
-    uint32_t count =
-        mark_on_find(&s->mark_on, v->pid, v->text, t ? t->profile.executable : NULL, functions);
-    client_give(v, functions, count * sizeof *functions, count);
-}
-
-static void take_left_alone(struct session *s, struct client *v)
-{
-    mark_on_left_alone(&s->mark_on, v->pid, v->text, v->request.function, v->request.reason);
-    client_reply(v, 0, -1, 0, 0);
-}
-
-static void take_missed(struct session *s, struct client *v)
-{
-    struct target *t = session_target(s, v->pid);
-    if (v->request.kind == WIRE_LEFT_OUT)
-        not_recorded_left_out(&s->not_recorded, v->text, v->request.reason);
-    else if (t)
-        unhooked_libraries_bound(&s->not_recorded, t, v->text, v->request.missed_before == 1);
-    client_reply(v, 0, -1, 0, 0);
-}
-
-static void answer_clients(struct session *s)
-{
-    struct client v;
-    while (control_socket_answer(&s->socket, &v)) {
-        if (v.request.kind == WIRE_HELLO)
-            request_finish_endings(s); /* a child inherits what its parent has */
-        if (v.request.kind == WIRE_HELLO)
-            say_hello(s, &v);
-        else if (v.request.kind == WIRE_MORE_RINGS)
-            give_rings(s, &v);
-        else if (v.request.kind == WIRE_FUNCTIONS)
-            give_functions(s, &v);
-        else if (v.request.kind == WIRE_LEFT_ALONE)
-            take_left_alone(s, &v);
-        else if (v.request.kind == WIRE_LEFT_OUT || v.request.kind == WIRE_BOUND)
-            take_missed(s, &v);
-        else
-            request_answer(s, &v);
-        bool held = v.request.kind == WIRE_HELLO || v.request.kind == WIRE_EXITING;
-        if (s->samples)
-            samples_waited_for_us(s->samples, v.pid, held ? 0 : (pid_t)v.request.thread, v.came_ns,
-                                  v.left_ns);
-    }
-    request_finish_endings(s);
 }
 
 static void reap(struct session *s)
@@ -320,7 +183,7 @@ static void reap(struct session *s)
     }
     bool any = false;
     for (size_t i = 0; i < s->live.count; i++) {
-        s->live.items[i]->gone = is_gone(s, s->live.items[i]);
+        s->live.items[i]->gone = session_is_gone(s, s->live.items[i]);
         any |= s->live.items[i]->gone;
     }
     /* May itself end some. Those that end meanwhile have their turn later: their last samples may
@@ -527,7 +390,7 @@ static void record(struct session *s)
         struct timespec nap = {.tv_nsec = nap_ns(s, most, now - last, idle)};
         last = now;
         if (wait_for_news(s, &nap)) {
-            answer_clients(s);
+            session_answer_clients(s);
             take_signals(s);
         }
     }

@@ -2,6 +2,7 @@
  * session_state: what the files behind session.h share.
  *
  *   session.c   the loop: processes come, are read, and go
+ *   clients.c   what programs ask for themselves: to be recorded, more rings
  *   requests.c  what is asked for from outside, and by the program
  *   saving.c    the file: at the end and at checkpoints
  *   snapshots.c the file so far, as one of its own
@@ -92,6 +93,10 @@ void set_status(struct profile *p, int wait_status);
 struct target *session_target(struct session *s, pid_t pid);
 /* A process was met that has not said hello. `fresh`: it had used nothing before it is recorded. */
 struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
+/* Its profile begins. */
+void session_begin_target(struct session *s, struct target *t);
+/* Has it ended, though nobody has told us? */
+bool session_is_gone(const struct session *s, const struct target *t);
 /* It has ended, or executes another program. */
 void session_end_target(struct session *s, struct target *t, bool execed);
 /* Reads what all processes have recorded up to now. */
@@ -105,6 +110,9 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 /* session_samples.c: the process that is to become the program waits for us. `context`: the
  * session. */
 int session_open_samples(void *context, pid_t pid, struct err *err);
+
+/* clients.c */
+void session_answer_clients(struct session *s);
 
 /* requests.c */
 void request_answer(struct session *s, struct client *v);
