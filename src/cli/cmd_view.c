@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/page_commands.h"
 #include "cli/picture.h"
+#include "cli/options.h"
 #include "cli/live_recording.h"
 #include "store/held.h"
 #include "store/reader.h"
@@ -132,19 +133,16 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
         {"serve", optional_argument, NULL, OPT_SERVE},
         {"help", no_argument, NULL, OPT_HELP},
         {0}};
+    static const char letters[] = ":ho:";
     const char *after_serve = NULL;
     int val, code = 0;
     optind = 0; /* GNU: start anew */
     opterr = 0;
-    while (!code && (val = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
+    while (!code && (val = getopt_long(argc, argv, letters, options, NULL)) != -1) {
         if (val == 'h' || val == OPT_HELP)
             return 1;
-        if (val == ':')
-            return err_set(err, -EINVAL, "%s needs a value", argv[optind - 1]);
-        if (val == '?')
-            return err_set(err, -EINVAL,
-                           "unknown option '%s'; tidemark view --help lists the options",
-                           argv[optind - 1]);
+        if (val == ':' || val == '?')
+            return options_refuse(options, letters, argv, "view", err);
         if (val == OPT_SERVE && !optarg)
             after_serve = argv[optind];
         code = take(v, val, err);

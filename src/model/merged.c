@@ -287,13 +287,7 @@ void merged_stack_rows(struct answer_rows *out, const struct merged *m, const st
         }
         value_join(&out->rows.items[*row].self, values->sites[s], t->by_max);
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < out->rows.count; i++) { /* sites of one stack may cancel out */
-        out->rows.items[i].total = out->rows.items[i].self;
-        if (!value_is_zero(out->rows.items[i].self))
-            out->rows.items[kept++] = out->rows.items[i];
-    }
-    out->rows.count = kept;
+    answer_rows_keep_own(out);
     free(name_of);
     map_release(&rows);
     strpool_release(&names);
