@@ -1,4 +1,5 @@
 """What the viewer's page says of recordings that are sampled, attached, merged or imported: what the commands say."""
+import json
 import re
 
 from browser import Browser
@@ -97,6 +98,12 @@ def test_merged(t):
         t.true("the largest on the first screen", "(rank 4)" in page.run(TILES)["peak"], page.run(TILES))
         t.true("and who differs", "rank 4: " in page.run("return document.getElementById('outliers').textContent"))
         t.true("no line over time", page.run("return document.getElementById('timeline').hidden"))
+        t.equal("no picture to save", page.run("return document.getElementById('save-svg')"), None)
+        page.go("view=processes")
+        t.equal("its command", page.command(), "tidemark merge --list job.tide")
+        inputs = json.loads(t.run("merge", "--list", merged, "--json")[0])["inputs"]
+        t.equal("what was merged", [[row["peak"], row["live"], row["allocated"], row["calls"], row["end"]] for row in page.rows("inputs")],
+                [[one["peak_bytes"], one["live_bytes"], one["bytes_allocated"], one["allocations"], "exit status 0"] for one in inputs])
         t.equal("nothing is thrown", browser.complaints(), [])
 
 
@@ -108,5 +115,6 @@ def test_imported(t):
     with Browser(t.dir) as browser:
         page = Page(t, browser, t.file("imported.tide"))
         unknown = t.report(t.file("imported.tide"), "samples")["imported"]["not_known"]
-        t.equal("said", page.run(ORIGIN), [["imported", "imported from folded (a.folded); not known: " + ", ".join(unknown)]])
+        t.equal("said", page.run(ORIGIN), [["imported", "imported from folded stacks (a.folded); not known: " + ", ".join(unknown)]])
         t.equal("badge", badge(page), "imported")
+        t.equal("no picture to save", page.run("return document.getElementById('save-svg')"), None)

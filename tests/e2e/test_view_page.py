@@ -214,6 +214,8 @@ def test_other_views(t):
         page.go("view=growth")
         answer = page.answer()
         t.equal("verdict", page.run("return document.getElementById('verdict').textContent"), answer["verdict"])
+        wide = page.run("return [...document.querySelectorAll('figure.small svg')].map((svg) => svg.getBoundingClientRect().width)")
+        t.true("pictures are large enough to be read", len(wide) >= 3 and min(wide) >= 250, wide)
         t.equal("who grows", [[row["rate"], row["bytes"], row["lost"]] for row in page.rows("sites")],
                 [[site["bytes_per_mark"], site["bytes"], site["lost_bytes"]] for site in answer["sites"]])
         page.go("view=threads")

@@ -8,7 +8,7 @@ import {help_dialog} from "./help.js";
 import {copy_text, save_blob, save_text, svg_of, svg_png, svg_text} from "./save.js";
 import {change, on_change, start_state, state} from "./state.js";
 import {change_theme, start_theme} from "./theme.js";
-import {draw_timeline, timeline_data} from "./timeline.js";
+import {draw_timeline, has_times, timeline_data} from "./timeline.js";
 
 const parts = {}; // the elements of the frame, by name
 const REFRESH_MS = 5000;
@@ -75,7 +75,7 @@ function draw_head(report) {
         el("h1", {title: command}, shorten(command, 90)),
         el("span", {class: "quiet facts"},
             report.merged ? ""
-                          : [time(report.duration_ns), !core.live && report.ending, report.pid !== null && `pid ${report.pid}`].filter(Boolean).join(" · ")),
+                          : [time(report.duration_ns), !core.live && !report.imported && report.ending, report.pid !== null && `pid ${report.pid}`].filter(Boolean).join(" · ")),
         el("span", {class: "spring"}), badge_of(report), core.live ? live_control() : null,
         button(
             "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
@@ -169,8 +169,7 @@ async function draw_view(number) {
 
 function draw_timeline_now() {
     const view = current_view();
-    // An imported recording may have no times, and a merged one has no course over time.
-    const timed = view.timeline !== false && !(timeline && (timeline.duration_ns === null || timeline.report.merged));
+    const timed = view.timeline !== false && (!timeline || has_times(timeline));
     parts.timeline.hidden = !timed;
     if (timeline && timed)
         draw_timeline(parts.timeline, timeline, view.id === "summary");

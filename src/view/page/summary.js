@@ -8,6 +8,7 @@ import {name_columns, spread_lines, value_columns} from "./report.js";
 import {csv_of} from "./save.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";
+import {has_times} from "./timeline.js";
 import {question_text, words_of} from "./words.js";
 
 // Where the evidence of a kind of finding is.
@@ -108,7 +109,7 @@ function tiles_of(report, leaks, state) {
     return el("section", {class: "tiles", "aria-label": "Numbers of the run"}, tiles);
 }
 
-async function draw_summary(state) {
+async function draw_summary(state, timeline) {
     const which = Number(state.file),
           asked = {...state, metric: state.mode === "total" ? "total" : "", by: "function", size: "requested"};
     const nothing = () => null;
@@ -132,7 +133,7 @@ async function draw_summary(state) {
     return {
         content,
         csv: async () => csv_of([titles, ...list.map((finding) => titles.map((title) => finding[title]))]),
-        picture: {element: () => document.querySelector("svg.timeline")}
+        picture: timeline && has_times(timeline) ? {element: () => document.querySelector("svg.timeline")} : null
     };
 }
 

@@ -158,5 +158,5 @@ export function data_table({
         event.preventDefault();
     });
     return el("div", {class: "table-box"}, el("div", {class: "scroll-x"}, table), foot_line,
-        search && !found.length ? el("p", {class: "quiet"}, `No row matches ${search}.`) : null);
+        found.length ? null : el("p", {class: "quiet"}, search ? `No row matches ${search}.` : "There is nothing here."));
 }

@@ -53,6 +53,11 @@ export async function timeline_data(now) {
     return data;
 }
 
+// Is there a course over time? An imported recording may have no times, and a merged one has many runs.
+export function has_times(data) {
+    return data.duration_ns !== null && !data.report.merged;
+}
+
 // What takes longer than the first screen may: each step of the heap, what RSS is made of, the peaks.
 async function later_data(data, ask) {
     const [threads, growth, peaks] =
@@ -75,7 +80,7 @@ async function cpu_over_time(data, plain, which, redraw) {
 }
 
 function draw_marks(chart, data) {
-    const {top, bottom} = chart.margin, crowded = data.marks.length > chart.width / 4;
+    const {bottom} = chart.margin, crowded = data.marks.length > chart.width / 4;
     const step = Math.max(1, Math.floor(data.marks.length / (chart.width / 5)));
     for (let i = 0; i < data.marks.length; i += step) {
         const mark = data.marks[i], x = chart.at_x(mark.time_ns);
@@ -93,7 +98,7 @@ function draw_marks(chart, data) {
         chart.add("path", {class: "peak-flag", d: `M${x},${y - 3}l-4,-7h8z`},
             sv("title", {}, `peak ${bytes(data.peak_bytes)} at ${time(data.peak_ns)}`));
         const near_end = x > chart.width - 120;
-        chart.text(x + (near_end ? -8 : 8), Math.max(y - 3, top + 8), `peak ${bytes(data.peak_bytes)}`,
+        chart.text(x + (near_end ? -8 : 8), y - 4, `peak ${bytes(data.peak_bytes)}`,
             {class: "note", "text-anchor": near_end ? "end" : "start"});
     }
     for (const peak of data.peaks.slice(0, 12)) {
