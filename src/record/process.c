@@ -686,6 +686,7 @@ void recorder_leave(void)
         sys_call(SYS_munmap, h, (long)WIRE_PAGE);
     recorder.header = NULL;
     recorder.pid = 0; /* who comes next is no child of ours */
+    index_clear();
 }
 
 /* Programs that never allocate are seen too. */

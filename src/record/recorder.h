@@ -176,7 +176,7 @@ extern struct recorder recorder;
 
 /* The functions next in line. All set before the first hook returns. */
 struct next {
-    long (*syscall)(long, ...); /* the first: hooks_misc.c */
+    long (*syscall)(long, ...); /* the first: hooks_process.c */
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);

@@ -7,24 +7,12 @@ import sys
 import time
 
 from harness import Failed, cases, eventually
+from program_code import code_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 SUPPORTED = os.uname().machine == "x86_64"  # elsewhere test_other_machines has all there is to say
-
-
-def code_of(pid):
-    """What can be executed in it, but for the recorder itself."""
-    found = {}
-    with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
-        for line in maps:
-            fields = line.split(None, 5)
-            if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
-                start, end = (int(n, 16) for n in fields[0].split("-"))
-                memory.seek(start)
-                found[fields[5], fields[2]] = memory.read(end - start)
-    return found
 
 
 class Program:

@@ -16,6 +16,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from program_code import code_of  # noqa: E402
+
 PROGRAMS = os.path.join(HERE, "..", "programs")
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
 PYTHON = """
@@ -189,19 +192,6 @@ def programs(folder):
     return found
 
 
-def code(pid):
-    found = {}
-    with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
-        for line in maps:
-            fields = line.split(None, 5)
-            if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
-                start, end = (int(n, 16) for n in fields[0].split("-"))
-                memory.seek(start)
-                with contextlib.suppress(OSError):  # it was unloaded just now
-                    found[fields[5], fields[2]] = memory.read(end - start)
-    return found
-
-
 def state_of(pid):
     with open("/proc/%d/stat" % pid) as text:
         return text.read().rsplit(")")[-1].split()[0]
@@ -220,7 +210,7 @@ class Cycles:
 
     def __init__(self, tidemark, name, pid, chance, output):
         self.tidemark, self.name, self.pid, self.chance, self.output = tidemark, name, pid, chance, output
-        self.before, self.failures, self.refused, self.count = code(pid), [], 0, 0
+        self.before, self.failures, self.refused, self.count = code_of(pid), [], 0, 0
 
     def attach(self):
         done = subprocess.run([self.tidemark, "attach", str(self.pid), "--quiet", "--duration", "%dms" % self.chance.randint(1, 60), "-o",
@@ -253,7 +243,7 @@ class Cycles:
         self.kill() if self.name.startswith("killed") else self.attach()
         self.count += 1
         try:
-            now = code(self.pid)
+            now = code_of(self.pid)
             state = state_of(self.pid)
         except (FileNotFoundError, ProcessLookupError):
             state = "Z"

@@ -63,7 +63,7 @@ static void read_command(struct target *t)
 {
     char path[64];
     struct strbuf b = {0};
-    proc_read_all(t->pid, "cmdline", &b);
+    proc_read_command(t->pid, &b);
     /* A program that wrote over its arguments may have left no NUL behind the last. */
     for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
         *vec_push(&t->profile.command) = xstrdup(b.data + at);
@@ -244,7 +244,7 @@ void target_let_go(struct target *t)
     vec_release(&t->readers);
     realloc_chains_let_go(t);
     accounts_release(&t->accounts);
-    vec_release(&t->index.parts);
+    vec_release(&t->index_parts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     free(t->batch);
@@ -401,6 +401,13 @@ bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
     return t->python.ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
 }
 
+uint64_t *target_unknown_frees(struct target *t)
+{
+    if (t->attached)
+        return &t->profile.attached.frees;
+    return t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees;
+}
+
 bool target_may_lack_blocks(const struct target *t)
 {
     uint64_t lost = t->ledger.lost_events;
@@ -423,17 +430,18 @@ static bool was_seen_to_end(struct target *t)
 /* The index of a program that runs on may not be that of this moment. */
 static void sum_up_live(struct target *t, uint64_t now_ns)
 {
-    struct live_summary *s = vec_push(&t->scan.results);
-    block_index_read(t);
-    bool known =
-        !t->in_place || (!t->ended && t->index.known && t->blocks.count == t->ledger.live.blocks);
-    (known ? live_summary_take : live_summary_derive)(s, t, SCAN_END, now_ns);
+    struct live_summary s;
+    if (!live_summary_take(&s, t, SCAN_END, now_ns)) {
+        live_summary_release(&s);
+        live_summary_derive(&s, t, SCAN_END, now_ns);
+    }
+    *vec_push(&t->scan.results) = s;
 }
 
 void target_pause(struct target *t, uint64_t now_ns)
 {
     if (t->header && t->in_place) {
-        for (size_t i = 0; i < t->readers.count; i++)
+        for (size_t i = 0; i < t->readers.count && !t->accounts.frozen; i++)
             accounts_look(t, &t->readers.items[i], true);
         accounts_take_counters(t);
         accounts_end_interval(t, tick_now(t));

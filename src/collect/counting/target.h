@@ -151,14 +151,10 @@ struct target {
     bool in_place;           /* it counts itself */
     uint64_t eras_offset;
     uint64_t routes_offset;
-    struct {
-        VEC(struct wire_index_part) parts; /* of its block index, as far as they were read */
-        bool known;                        /* target.blocks are those of the index */
-        bool held;                         /* and stay as they are: a scan is about them */
-    } index;
+    VEC(struct wire_index_part) index_parts; /* of its block index, as far as they were read */
     struct accounts accounts;
     struct ledger ledger;
-    struct blocks blocks;
+    struct blocks blocks; /* empty, if it counts itself */
     struct eras eras;
     struct {
         VEC(struct live_summary) results;
@@ -262,6 +258,8 @@ void target_update_code(struct target *t);
 void target_own(const struct target *t, struct address_set *out);
 /* It was looked at as if it were ending, and has gone on since: only its Python ended. */
 bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
+/* Where frees of blocks that were never announced are counted. */
+uint64_t *target_unknown_frees(struct target *t);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
 /* The highest that the live total was since target_watch_peak, or the start. */
