@@ -87,6 +87,13 @@ static int find_functions(struct injection *j, struct err *err)
 
 /* --- a thread to work with -------------------------------------------------------------------- */
 
+/* Its memory was opened before that, and is no more. */
+static bool has_executed(const struct injection *j)
+{
+    uint8_t byte;
+    return remote_memory_read(&j->modules.memory, j->way.system_call, &byte, 1) != 1;
+}
+
 /* Stops threads one after the other until one is at a safe point, which is then j->thread. */
 static int try_threads(struct injection *j, struct err *err)
 {
@@ -108,9 +115,13 @@ static int try_threads(struct injection *j, struct err *err)
             continue; /* it has ended, or sleeps in the kernel */
         j->tries++;
         j->thread.way = j->way;
-        if (!j->thread.signal && safe_point_is(&j->points, &j->thread, tid == j->pid))
+        if (has_executed(j))
+            code =
+                err_set(err, -EAGAIN, "process %d has just executed another program; attach again",
+                        (int)j->pid);
+        else if (!j->thread.signal && safe_point_is(&j->points, &j->thread, tid == j->pid))
             code = 0;
-        else
+        if (code)
             remote_release(&j->thread);
     }
     closedir(all);
