@@ -195,14 +195,12 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     int code = check_options(o, w, err);
     if (code)
         return code;
-    if (f->all_known && r->profiles.items[0].imported.from)
-        return err_set(
-            err, -ENODATA,
-            "the format %s cannot say that a figure is not known, and this recording was "
-            "imported from %.100s; csv can",
-            f->name, r->profiles.items[0].imported.from);
     if (!o->metric_given)
         o->query.metric = sampled_default(r);
+    const struct export question = {.recording = r, .query = &o->query};
+    code = export_check(&question, f, err);
+    if (code)
+        return code;
     char *path =
         w->output ? xstrdup(w->output) : default_path(o->files.items[0], w->table, f->ending);
     code = target_open(&target, path, err);
@@ -223,6 +221,9 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         code = target_close(&target, code, err);
     }
     if (!code) {
+        struct export export = question;
+        export.notes = &notes;
+        export_tell_recording(&export, f);
         say_notes(f, &notes);
         if (strcmp(path, "-") != 0)
             puts(path);

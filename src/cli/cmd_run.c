@@ -13,9 +13,9 @@
 #include "base/strbuf.h"
 #include "cli/cpu_source.h"
 #include "cli/library.h"
-#include "cli/push.h"
 #include "cli/rank.h"
 #include "cli/run_merge.h"
+#include "cli/run_push.h"
 #include "cli/run_summary.h"
 #include "collect/session/session.h"
 #include "collect/session/triggers.h"
@@ -52,6 +52,8 @@ enum {
     OPT_PUSH,
     OPT_EVERY,
     OPT_PUSH_LABEL,
+    OPT_PUSH_QUEUE,
+    OPT_PUSH_QUEUE_SIZE,
     OPT_QUIET,
     OPT_HELP
 };
@@ -67,6 +69,8 @@ static const struct option long_options[] = {
     {"push", required_argument, NULL, OPT_PUSH},
     {"every", required_argument, NULL, OPT_EVERY},
     {"push-label", required_argument, NULL, OPT_PUSH_LABEL},
+    {"push-queue", required_argument, NULL, OPT_PUSH_QUEUE},
+    {"push-queue-size", required_argument, NULL, OPT_PUSH_QUEUE_SIZE},
     {"cpu", optional_argument, NULL, OPT_CPU},
     {"cpu-signal", required_argument, NULL, OPT_CPU_SIGNAL},
     {"faults", optional_argument, NULL, OPT_FAULTS},
@@ -157,6 +161,9 @@ static const char help[] =
     "                     tidemark-push(1)\n"
     "      --every DURATION, --push-label KEY=VALUE\n"
     "                     of --push: how often (default: 60s); a label (repeatable)\n"
+    "      --push-queue DIR, --push-queue-size SIZE\n"
+    "                     of --push: where profiles are kept that could not be sent (default: in\n"
+    "                     ~/.cache/tidemark-push; off: nowhere), and how much (default: 64M)\n"
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer is full: let it wait (default), or drop events\n"
     "                     and count them\n"
@@ -185,8 +192,6 @@ static const char help[] =
     "  tidemark run -o '|zstd > app.tide.zst' ./app\n"
     "  mpirun -n 64 tidemark run --merge job.tide ./solver\n";
 
-#define PUSH_EVERY_NS UINT64_C(60000000000)
-
 struct run_options {
     struct session_options session;
     struct cpu_request cpu;
@@ -195,8 +200,7 @@ struct run_options {
     VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
     const char *merge;      /* NULL, or the file that the ranks of a job are merged into */
-    struct push push;       /* its target has no URL: nothing is pushed */
-    uint64_t push_every_ns; /* 0: PUSH_EVERY_NS */
+    struct run_push push;
     bool output_given;
     bool quiet;
     bool only_samples;
@@ -316,6 +320,22 @@ static int prepare_sample(struct run_options *o)
              : ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 1000003 + (uint64_t)getpid();
     o->session.no_scan = true; /* what points to a block may be in one that is not recorded */
     return 0;
+}
+
+static int take_push(struct run_push *p, int option, char *argument, struct err *err)
+{
+    switch (option) {
+    case OPT_PUSH:
+        return run_push_url(p, argument, err);
+    case OPT_PUSH_LABEL:
+        return run_push_label(p, argument, err);
+    case OPT_PUSH_QUEUE:
+        return run_push_queue(p, argument, err);
+    case OPT_PUSH_QUEUE_SIZE:
+        return run_push_queue_size(p, argument, err);
+    default:
+        return run_push_every(p, argument, err);
+    }
 }
 
 /* 0: go on; 1: done (--help); 2: usage error, told. */
@@ -463,22 +483,13 @@ static int parse(int argc, char **argv, struct run_options *o)
             o->merge = optarg;
             break;
         case OPT_PUSH:
-            if (push_target_parse(&o->push.target, optarg, &err))
-                return usage_error("--push: %s", err.text);
-            break;
         case OPT_PUSH_LABEL:
-            if (push_label_check(optarg, &err))
-                return usage_error("--push-label: %s", err.text);
-            *vec_push(&o->push.labels) = optarg;
+        case OPT_PUSH_QUEUE:
+        case OPT_PUSH_QUEUE_SIZE:
+        case OPT_EVERY:
+            if (take_push(&o->push, c, optarg, &err))
+                return usage_error("%s", err.text);
             break;
-        case OPT_EVERY: {
-            double ns;
-            if (!duration_parse(optarg, &ns) || ns < 1e8)
-                return usage_error("--every takes a duration such as 60s, 0.1s or more, not '%s'",
-                                   optarg);
-            o->push_every_ns = (uint64_t)ns;
-            break;
-        }
         case OPT_QUIET:
             o->quiet = true;
             break;
@@ -492,14 +503,10 @@ static int parse(int argc, char **argv, struct run_options *o)
             return usage_error("unknown option '%s'", argv[optind - 1]);
         }
     }
-    if (o->output_given && *o->session.output == '|' && (o->merge || o->push.target.url))
+    if (o->output_given && *o->session.output == '|' && (o->merge || run_push_is_on(&o->push)))
         return usage_error(o->merge ? "--merge needs a recording in a file; leave out -o '%s'"
                                     : "--push needs a recording in a file; leave out -o '%s'",
                            o->session.output);
-    if (!o->push.target.url && (o->push_every_ns || o->push.labels.count))
-        return usage_error("--every and --push-label are for --push%s", "");
-    if (o->push.target.url && (o->triggers.count || o->session.snapshot_every_ns))
-        return usage_error("--push goes with neither --snapshot-every nor --snapshot-at%s", "");
     if (o->session.keep_snapshots && !o->triggers.count && !o->session.snapshot_every_ns)
         return usage_error("--keep is for --snapshot-every and --snapshot-at%s", "");
     if (optind >= argc && !o->session.all)
@@ -526,11 +533,8 @@ static int parse(int argc, char **argv, struct run_options *o)
     o->session.mark_on_count = o->mark_on.count;
     o->session.triggers = o->triggers.items;
     o->session.trigger_count = o->triggers.count;
-    if (o->push.target.url) {
-        o->session.snapshot_every_ns = o->push_every_ns ? o->push_every_ns : PUSH_EVERY_NS;
-        o->session.push_snapshot = push_snapshot;
-        o->session.push_context = &o->push;
-    }
+    if (run_push_prepare(&o->push, &o->session, &err))
+        return usage_error("%s", err.text);
     return 0;
 }
 
@@ -571,24 +575,14 @@ static void finish_merge(const struct run_options *o, struct run_merge *m, const
                 m->file, o->merge);
 }
 
-/* Before it is merged: then its file may go. */
-static void push_last(struct run_options *o, const char *file)
-{
-    struct err err = {{0}};
-    o->push.silent = o->quiet;
-    if (!file || push_live(&o->push, file, &err))
-        fprintf(stderr, "tidemark run: not pushed: %s\n",
-                file ? err.text : "there is no recording");
-}
-
 int cmd_run(int argc, char **argv)
 {
     struct run_options o = {
-        .session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000},
-        .push = {.queue_size = PUSH_QUEUE_SIZE, .retries = 1, .quiet = true, .silent = true}};
+        .session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
     static struct session_result result; /* never released: the process ends */
     struct err err;
     int extra;
+    run_push_init(&o.push);
     argv = with_environment(&argc, argv, &extra);
     if (extra < 0)
         return usage_error("a quote in TIDEMARK_OPTIONS is not closed: %s",
@@ -629,8 +623,8 @@ int cmd_run(int argc, char **argv)
         fputs("\r\033[K", stderr);
     if (code)
         fprintf(stderr, "tidemark run: %s\n", err.text);
-    if (o.push.target.url && result.recording)
-        push_last(&o, result.file);
+    if (run_push_is_on(&o.push) && result.recording) /* before it is merged: then its file may go */
+        run_push_last(&o.push, result.file, o.quiet);
     if (o.merge && result.recording)
         finish_merge(&o, &merge, result.file);
     else if (result.recording && !o.quiet)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -110,6 +111,7 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     for (size_t i = 0; i < count; i++)
         t->translated[i] = t->functions[i].name = MAP_NONE;
     strpool_add(&t->strings, ""); /* so that 0 means unknown */
+    module_index_init(&t->modules, p);
 }
 
 static void release(struct frame_table *t)
@@ -126,6 +128,7 @@ static void release(struct frame_table *t)
     vec_release(&t->list);
     vec_release(&t->runs);
     map_release(&t->addresses);
+    module_index_release(&t->modules);
     free(t->translated);
     free(t->functions);
     free(t->run_of);
@@ -300,6 +303,51 @@ const struct module *module_at(const struct profile *p, uint64_t address)
     return NULL;
 }
 
+static const struct module *sorted_modules; /* qsort has no context */
+
+static int by_start(const void *a, const void *b)
+{
+    uint64_t x = sorted_modules[*(const uint32_t *)a].start,
+             y = sorted_modules[*(const uint32_t *)b].start;
+    return (x > y) - (x < y);
+}
+
+void module_index_init(struct module_index *x, const struct profile *p)
+{
+    size_t count = p->modules.count;
+    const struct module *m = p->modules.items;
+    *x = (struct module_index){.profile = p, .order = xcalloc(count + 1, sizeof *x->order)};
+    for (size_t i = 0; i < count; i++)
+        x->order[i] = (uint32_t)i;
+    sorted_modules = m;
+    qsort(x->order, count, sizeof *x->order, by_start);
+    for (size_t i = 1; i < count; i++)
+        if (m[x->order[i]].start < m[x->order[i - 1]].end) {
+            module_index_release(x);
+            return;
+        }
+}
+
+void module_index_release(struct module_index *x)
+{
+    free(x->order);
+    x->order = NULL;
+}
+
+const struct module *module_index_at(const struct module_index *x, uint64_t address)
+{
+    const struct module *m = x->profile->modules.items;
+    uint64_t pc = NODE_PC(address) - 1;
+    size_t at;
+    if (!x->order)
+        return module_at(x->profile, address);
+    BISECT(at, x->profile->modules.count, m[x->order[at]].start <= pc);
+    if (!at)
+        return NULL;
+    m += x->order[at - 1];
+    return pc < m->end && m->epoch <= NODE_EPOCH(address) ? m : NULL;
+}
+
 /* Part of Python's own library, which some builds have in the interpreter itself: json, pickle. */
 static bool is_python_library(const struct module *m)
 {
@@ -333,7 +381,7 @@ static uint32_t run_at(struct frame_table *t, uint64_t address)
     const struct profile *p = t->profile;
     struct frame_run run = {.first = (uint32_t)t->list.count};
     uint32_t symbols = map_get(&p->symbols, address);
-    const struct module *m = NODE_IS_PYTHON(address) ? NULL : module_at(p, address);
+    const struct module *m = NODE_IS_PYTHON(address) ? NULL : module_index_at(&t->modules, address);
     if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
         *vec_push(&t->list) =
             frame_table_marker(t, address == NODE_TRUNCATED ? "[cut]" : "[no unwind information]");

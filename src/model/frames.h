@@ -53,6 +53,12 @@ struct frame_run {
     uint32_t first, count; /* in frame_table.list */
 };
 
+/* Which module held an address, for many addresses of one profile. */
+struct module_index {
+    const struct profile *profile;
+    uint32_t *order; /* numbers of modules by start; NULL: some overlap, and are searched one by one */
+};
+
 struct frame_table {
     const struct recording *recording;
     const struct profile *profile;
@@ -68,6 +74,7 @@ struct frame_table {
     VEC(uint32_t) list; /* frame numbers, innermost first */
     VEC(struct frame_run) runs;
     struct map addresses; /* node address -> run */
+    struct module_index modules;
     uint32_t *run_of;     /* node -> run, MAP_NONE: not yet */
     char *key; /* what the focus says about frames; NULL: not kept for the next question */
     uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
@@ -90,6 +97,11 @@ struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
 /* The module that held a node's address; among those of other times the latest before it. NULL:
  * none. */
 const struct module *module_at(const struct profile *p, uint64_t address);
+
+/* The same for many addresses. */
+void module_index_init(struct module_index *x, const struct profile *p);
+void module_index_release(struct module_index *x);
+const struct module *module_index_at(const struct module_index *x, uint64_t address);
 
 /* The number of a frame that stands for something else than a function, such as "[cut]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);

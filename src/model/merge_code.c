@@ -219,7 +219,7 @@ static uint32_t place_of(struct merge_code *c, struct merge_source *s, uint64_t 
         return place_of_names(c, s, NULL, address, CODE_PYTHON);
     if (NODE_IS_POOL(address))
         return place_of_names(c, s, NULL, address, CODE_POOL);
-    const struct module *m = module_at(s->profile, address);
+    const struct module *m = module_index_at(&s->modules, address);
     if (m && (!m->path || !*m->path)) /* model/combined_profile.h */
         m = NULL;
     uint64_t inside = m ? NODE_PC(address) - m->bias : 0;
@@ -232,6 +232,7 @@ void merge_code_add(struct merge_code *c, struct merge_source *s)
 {
     const struct profile *p = s->profile;
     s->node = xcalloc(p->nodes.count + 1, sizeof *s->node);
+    module_index_init(&s->modules, p);
     for (size_t i = 1; i < p->nodes.count; i++) {
         const struct node *n = &p->nodes.items[i];
         uint32_t known = map_get(&s->place, n->address);
@@ -247,4 +248,5 @@ void merge_code_add(struct merge_code *c, struct merge_source *s)
         }
         s->node[i] = *node;
     }
+    module_index_release(&s->modules);
 }

@@ -249,7 +249,7 @@ def test_documented(t):
     """The formats of --help are those of the manual page and of docs/export.md, with their endings."""
     text = t.run("export", "--help")[0]
     shown = re.findall(r"^ {19}(\w+) +\S", text.split("one of:")[1].split("-o FILE")[0], re.MULTILINE)
-    t.equal("formats", shown, ["pprof", "folded", "speedscope", "firefox", "callgrind", "massif", "dhat", "heaptrack", "chrome", "sqlite", "csv", "npy", "html"])
+    t.equal("formats", shown, ["pprof", "folded", "speedscope", "firefox", "callgrind", "massif", "dhat", "heaptrack", "chrome", "sqlite", "csv", "npy", "otlp", "html"])
     table = re.findall(r"^\| `(\w+)` \| `\.([\w.]+)` \|", read(os.path.join(ROOT, "docs", "export.md")), re.MULTILINE)
     t.equal("docs/export.md", [name for name, _ in table], shown)
     page = read(os.path.join(ROOT, "docs", "man", "tidemark-export.1"))
