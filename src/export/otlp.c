@@ -62,7 +62,7 @@ static uint32_t attribute_of(struct otlp *o, const char *key, const char *text, 
     if (*known != MAP_NONE)
         return *known;
     struct strbuf m = {0}, any = {0};
-    *known = (uint32_t)o->attribute_of.count;
+    *known = (uint32_t)o->attribute_of.count - 1;
     if (text)
         proto_text(&any, ANY_STRING, strpool_get(&l->strings, value));
     else
@@ -80,7 +80,7 @@ static uint32_t stack_of(struct otlp *o, const struct stack_row *row)
     if (*known != MAP_NONE)
         return *known;
     struct strbuf list = {0}, m = {0};
-    uint32_t result = *known = (uint32_t)o->stack_of.count;
+    uint32_t result = *known = (uint32_t)o->stack_of.count - 1;
     profile_stack(o->writer, row, &list);
     proto_message(&m, 1, &list);
     proto_message(&o->stacks, DICTIONARY_STACK, &m);

@@ -112,6 +112,8 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
         t->translated[i] = t->functions[i].name = MAP_NONE;
     strpool_add(&t->strings, ""); /* so that 0 means unknown */
     module_index_init(&t->modules, p);
+    map_reserve(&t->addresses, p->symbols.count);
+    map_reserve(&t->index, p->frames.count);
 }
 
 static void release(struct frame_table *t)

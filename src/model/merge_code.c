@@ -233,6 +233,7 @@ void merge_code_add(struct merge_code *c, struct merge_source *s)
     const struct profile *p = s->profile;
     s->node = xcalloc(p->nodes.count + 1, sizeof *s->node);
     module_index_init(&s->modules, p);
+    map_reserve(&s->place, p->symbols.count);
     for (size_t i = 1; i < p->nodes.count; i++) {
         const struct node *n = &p->nodes.items[i];
         uint32_t known = map_get(&s->place, n->address);
