@@ -456,7 +456,7 @@ def test_run_queue_is_bounded(t):
     """Without a server, the queue keeps the newest within its size, and the recording says that some were dropped."""
     steps, out, queue = t.file("step"), t.file("app.tide"), t.file("queue")
     url = "http://127.0.0.1:%d" % free_port()
-    child = started(t, "--quiet", "-o", out, "--push", url, "--every", "0.1s", "--push-queue", queue, "--push-queue-size", "4K",
+    child = started(t, "--quiet", "-o", out, "--push", url, "--every", "0.1s", "--push-queue", queue, "--push-queue-size", "2K",
                     t.build("grows_on_command.c", "-O1"), steps, "1")
     names = set()
 
@@ -471,7 +471,7 @@ def test_run_queue_is_bounded(t):
     t.equal("status", child.returncode, 0)
     t.true("one line", said.count("\n") == 1 and said.startswith("tidemark run: not pushed: ") and said.endswith("kept in %s\n" % queue), said)
     size = sum(os.path.getsize(os.path.join(queue, n)) for n in kept(queue))
-    t.true("its size", 0 < size <= 4096, size)
+    t.true("its size", 0 < size <= 2048, size)
     t.equal("which", sorted(kept(queue))[:-1], [n for n in sorted(names | set(kept(queue))) if n in kept(queue)][:-1])
     t.equal("the recording says so", [n.split(":")[0] for n in t.report(out)["notes"] if "--push" in n][:1],
             ["at snapshot %s the queue of --push was full" % next((n.split()[2] for n in t.report(out)["notes"] if "--push" in n), "?")])
