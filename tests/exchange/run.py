@@ -257,7 +257,7 @@ def main():
             t.failures.append(traceback.format_exc())
         for failure in t.failures:
             print("FAIL %s: %s" % (name[5:], failure))
-        print("%s %s" % ("FAIL" if t.failures else "ok  ", name[5:]))
+        print("%s %s" % ("FAIL" if t.failures else "ok  ", name[5:]), flush=True)
         failed, passed = failed + bool(t.failures), passed + (not t.failures)
         shutil.rmtree(t.dir, ignore_errors=True)
     print("%d passed, %d failed" % (passed, failed))

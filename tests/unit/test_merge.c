@@ -2,6 +2,8 @@
  * grouping do not show. */
 #include "test_model_fixture.h"
 
+#include "model/collapse.h"
+#include "model/frames.h"
 #include "model/merge.h"
 #include "store/merge.h"
 #include "store/reader.h"
@@ -220,6 +222,75 @@ static void test_refused(void **state)
     strbuf_release(&after);
 }
 
+/* With one row a site, every question about the whole run has the same answer. */
+static void test_collapse(void **state)
+{
+    (void)state;
+    for (int exit = 0; exit < 2; exit++)
+        for (int metric = 0; metric < METRICS; metric++) {
+            struct recording *r = fx_sample();
+            struct profile *p = r->profiles.items;
+            struct answer before, after;
+            struct query q;
+            struct err err = {{0}};
+            if (exit)
+                *vec_push(&p->scans) = (struct scan){.kind = SCAN_EXIT, .intervals = 2};
+            query_init(&q);
+            q.metric = (enum metric)metric;
+            if (answer_query(&before, r, &q, &err) == 0) {
+                int64_t allocations = totals_of(p, &before.window).allocations;
+                profile_collapse(p);
+                assert_int_equal(p->intervals.count, exit ? 2 : 1);
+                fx_answer(&after, r, &q);
+                assert_int_equal(after.tree.sum.amount, before.tree.sum.amount);
+                assert_int_equal(after.tree.sum.count, before.tree.sum.count);
+                assert_int_equal(after.rows.rows.count, before.rows.rows.count);
+                for (size_t i = 0; i < before.rows.rows.count; i++) {
+                    const struct answer_row *row = &before.rows.rows.items[i];
+                    fx_expect(&after, row->name, row->self.amount, row->self.count,
+                              row->total.amount, row->total.count);
+                }
+                if (!after.window.at.peak) /* calls until the peak are known to the interval */
+                    assert_int_equal(totals_of(p, &after.window).allocations, allocations);
+                answer_release(&before);
+                answer_release(&after);
+            }
+            query_release(&q);
+            recording_free(r);
+        }
+}
+
+static void add_module(struct profile *p, uint64_t start, uint64_t end, uint32_t epoch)
+{
+    *vec_push(&p->modules) =
+        (struct module){.start = start, .end = end, .epoch = epoch, .path = xstrdup("/lib/x.so")};
+}
+
+/* The index finds what the search one by one finds, with gaps, with epochs and with overlaps. */
+static void test_module_index(void **state)
+{
+    (void)state;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        struct recording *r = recording_new();
+        struct profile *p = fx_profile(r, 1, 0, "./app");
+        add_module(p, 0x5000, 0x6000, 0);
+        add_module(p, 0x1000, 0x2000, 0);
+        add_module(p, 0x3000, 0x4000, 1);
+        add_module(p, 0x2000, 0x2800, 2);
+        if (overlap)
+            add_module(p, 0x5800, 0x7000, 3);
+        struct module_index x;
+        module_index_init(&x, p);
+        for (uint64_t epoch = 0; epoch < 5; epoch++)
+            for (uint64_t pc = 0x0f00; pc < 0x7200; pc += 0x3f) {
+                uint64_t address = epoch << 48 | pc;
+                assert_ptr_equal(module_index_at(&x, address), module_at(p, address));
+            }
+        module_index_release(&x);
+        recording_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +298,8 @@ int main(void)
         cmocka_unit_test(test_order_and_grouping),
         cmocka_unit_test(test_matching_by_build_id),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_collapse),
+        cmocka_unit_test(test_module_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
