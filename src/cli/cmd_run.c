@@ -199,7 +199,7 @@ struct run_options {
     VEC(const char *) mark_on;
     VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
-    const char *merge;      /* NULL, or the file that the ranks of a job are merged into */
+    const char *merge; /* NULL, or the file that the ranks of a job are merged into */
     struct run_push push;
     bool output_given;
     bool quiet;
@@ -577,8 +577,7 @@ static void finish_merge(const struct run_options *o, struct run_merge *m, const
 
 int cmd_run(int argc, char **argv)
 {
-    struct run_options o = {
-        .session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
+    struct run_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000}};
     static struct session_result result; /* never released: the process ends */
     struct err err;
     int extra;

@@ -68,8 +68,8 @@ static int send_one(const struct push *w, const struct pushed *one, struct err *
                                    .password = w->target.password,
                                    .token = token && *token ? token : NULL,
                                    .ca = w->ca,
-                                   .content_type = otlp ? "application/x-protobuf"
-                                                        : "application/octet-stream",
+                                   .content_type =
+                                       otlp ? "application/x-protobuf" : "application/octet-stream",
                                    .encoding = otlp ? "gzip" : NULL,
                                    .body = one->body.data,
                                    .size = one->body.size};
@@ -168,7 +168,8 @@ int push_kept(const struct push *w, struct err *err)
 
 /* What stands in the URL behind the server. Times are whole seconds; a recording that was imported
  * has none, and then it is now. */
-static char *ingest_request(const struct push *w, const struct profile *p, const struct profile_limits *l)
+static char *ingest_request(const struct push *w, const struct profile *p,
+                            const struct profile_limits *l)
 {
     struct strbuf series = {0}, out = {0};
     char *name = push_name_of(w->name            ? w->name

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENDING           ".tidemark-push"
+#define ENDING          ".tidemark-push"
 #define LONGEST_REQUEST 65536
-#define LARGEST_FILE     (64 << 20)
+#define LARGEST_FILE    (64 << 20)
 
 void pushed_release(struct pushed *p)
 {

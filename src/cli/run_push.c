@@ -68,8 +68,7 @@ int run_push_prepare(struct run_push *p, struct session_options *session, struct
                              "--push")
                    : 0;
     if (session->trigger_count || session->snapshot_every_ns)
-        return err_set(err, -EINVAL,
-                       "--push goes with neither --snapshot-every nor --snapshot-at");
+        return err_set(err, -EINVAL, "--push goes with neither --snapshot-every nor --snapshot-at");
     if (!p->push.queue)
         p->push.queue = p->queue = push_default_queue(&p->push.target);
     else if (strcmp(p->push.queue, "off") == 0)

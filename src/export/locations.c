@@ -77,9 +77,8 @@ static uint32_t other_location(struct locations *l)
         return l->other;
     *vec_push(&l->next) = MAP_NONE; /* nothing is compared with it */
     *vec_push(&l->items) = (struct location){.first = (uint32_t)l->lines.count, .count = 1};
-    *vec_push(&l->lines) =
-        (struct location_line){.frame = (uint32_t)l->table->frames.frames.count,
-                               .function = function_of(l, "[other]", "")};
+    *vec_push(&l->lines) = (struct location_line){.frame = (uint32_t)l->table->frames.frames.count,
+                                                  .function = function_of(l, "[other]", "")};
     return l->other = (uint32_t)l->items.count;
 }
 
@@ -126,8 +125,7 @@ static uint32_t location_of(struct locations *l, uint32_t call, uint32_t *outer)
     *outer = location_caller(l, call);
     if (*found)
         return *found;
-    struct location one = {.node_address =
-                               node ? l->table->profile->nodes.items[node].address : 0,
+    struct location one = {.node_address = node ? l->table->profile->nodes.items[node].address : 0,
                            .first = (uint32_t)l->lines.count};
     uint64_t hash = one.node_address;
     for (uint32_t c = call; c != *outer; c = t->parent.items[c]) {

@@ -35,10 +35,10 @@ struct locations {
     VEC(const struct module *) mappings;
     VEC(struct location) items;
     VEC(struct location_line) lines;
-    uint32_t other;                             /* the location [other]; 0: not yet */
+    uint32_t other;                              /* the location [other]; 0: not yet */
     struct map function_of, mapping_of, by_hash; /* -> number; of the last, the first with a hash */
-    VEC(uint32_t) next;                         /* by location: another one with the same hash */
-    uint32_t *of_call;                          /* innermost call of a location -> its number */
+    VEC(uint32_t) next;                          /* by location: another one with the same hash */
+    uint32_t *of_call;                           /* innermost call of a location -> its number */
 };
 
 void locations_init(struct locations *l, const struct stack_table *table);

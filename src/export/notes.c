@@ -20,17 +20,18 @@ int export_check(const struct export *e, const struct export_format *f, struct e
     const struct profile *p = profile_of(e, f);
     const char *from = p->imported.from;
     if (from && f->all_known)
-        return err_set(err, -ENODATA,
-                       "the format %s cannot say that a figure is not known, and this recording was "
-                       "imported from %.100s; csv can",
-                       f->name, from);
+        return err_set(
+            err, -ENODATA,
+            "the format %s cannot say that a figure is not known, and this recording was "
+            "imported from %.100s; csv can",
+            f->name, from);
     if (profile_lacks(p, f->needs))
-        return err_set(err, -ENODATA,
-                       "the format %s needs %s, which this recording does not know: it was imported "
-                       "from %.100s",
-                       f->name,
-                       profile_lacks(p, f->needs & UNKNOWN_COUNTS) ? "numbers of blocks" : "times",
-                       from ? from : "another tool");
+        return err_set(
+            err, -ENODATA,
+            "the format %s needs %s, which this recording does not know: it was imported "
+            "from %.100s",
+            f->name, profile_lacks(p, f->needs & UNKNOWN_COUNTS) ? "numbers of blocks" : "times",
+            from ? from : "another tool");
     if (p->merge && f->timeline)
         return err_set(err, -ENODATA,
                        "the format %s needs the course of one run, which a merge does not keep; "
@@ -63,7 +64,8 @@ void export_tell_recording(struct export *e, const struct export_format *f)
     }
     if (p->merge)
         say(e->notes,
-            "tidemark export: %r holds sums over the %N recording(s) of the merge, and no spreads\n",
+            "tidemark export: %r holds sums over the %N recording(s) of the merge, and no "
+            "spreads\n",
             f->name, p->merge->inputs.count);
 }
 

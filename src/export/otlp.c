@@ -99,8 +99,7 @@ static void put_mappings(struct otlp *o, struct strbuf *out)
         const char *build_id = strpool_get(&l->strings, locations_build_id(l, module));
         if (*build_id) {
             char *text = xstrdup(build_id);
-            strbuf_varint(&attributes,
-                          attribute_of(o, "process.executable.build_id.gnu", text, 0));
+            strbuf_varint(&attributes, attribute_of(o, "process.executable.build_id.gnu", text, 0));
             free(text);
             proto_message(&m, 5, &attributes);
         }
@@ -173,8 +172,7 @@ static void put_samples(struct otlp *o, const struct stack_row *row)
     uint32_t stack = stack_of(o, row);
     if (profile_has_thread(o->writer, row)) {
         uint32_t tid = profile->threads.items[row->thread].tid;
-        strbuf_varint(&attributes,
-                      attribute_of(o, "thread.name", stack_table_thread(t, row), 0));
+        strbuf_varint(&attributes, attribute_of(o, "thread.name", stack_table_thread(t, row), 0));
         if (!profile->together && tid)
             strbuf_varint(&attributes, attribute_of(o, "thread.id", NULL, tid));
     }

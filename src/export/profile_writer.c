@@ -54,7 +54,7 @@ bool profile_has_thread(const struct profile_writer *w, const struct stack_row *
 uint64_t profile_period(const struct profile_writer *w)
 {
     return metric_is_time(w->table->columns[0].metric) ? w->table->profile->sampling.cpu_period_ns
-                                                        : 1;
+                                                       : 1;
 }
 
 void profile_stack(struct profile_writer *w, const struct stack_row *row, struct strbuf *list)
@@ -126,8 +126,7 @@ static bool counts_are_known(const struct stack_table *t)
 
 int profile_write(struct export *e, profile_put *put, struct err *err)
 {
-    struct stack_column columns[] = {{METRIC_TOTAL, e->query->size},
-                                     {METRIC_LIVE, e->query->size}};
+    struct stack_column columns[] = {{METRIC_TOTAL, e->query->size}, {METRIC_LIVE, e->query->size}};
     const struct stack_column one = {e->query->metric, e->query->size};
     struct stack_table table;
     size_t count = e->metric_given ? 1 : export_known_columns(e, columns, 2);

@@ -56,7 +56,8 @@ struct frame_run {
 /* Which module held an address, for many addresses of one profile. */
 struct module_index {
     const struct profile *profile;
-    uint32_t *order; /* numbers of modules by start; NULL: some overlap, and are searched one by one */
+    uint32_t
+        *order; /* numbers of modules by start; NULL: some overlap, and are searched one by one */
 };
 
 struct frame_table {
@@ -75,8 +76,8 @@ struct frame_table {
     VEC(struct frame_run) runs;
     struct map addresses; /* node address -> run */
     struct module_index modules;
-    uint32_t *run_of;     /* node -> run, MAP_NONE: not yet */
-    char *key; /* what the focus says about frames; NULL: not kept for the next question */
+    uint32_t *run_of; /* node -> run, MAP_NONE: not yet */
+    char *key;        /* what the focus says about frames; NULL: not kept for the next question */
     uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
     struct renamed {
         uint32_t name;

@@ -1,5 +1,4 @@
 """tidemark export: every format with every metric, moment, difference, process and filter that it takes: the sum in the file is the report's."""
-import gzip
 import json
 import os
 import re
@@ -10,7 +9,8 @@ import numpy
 
 from exported import API, record
 from harness import cases
-from test_export import Pprof, annotate, snapshots
+from test_attach import SUPPORTED, Attached, program
+from test_export import Pprof
 from test_export_tables import read
 from test_otlp import Otlp
 
@@ -194,6 +194,25 @@ def test_sampled(t):
             metric = {"pprof": "live", "otlp": "live", "folded": "live", "speedscope": "live", "callgrind": "live", "massif": "live"}.get(form)
             if metric:
                 t.equal("sum of " + form, READERS[form](path), wanted(t, profile, metric, (), form))
+
+
+def test_attached(t):
+    """What was there before the attach is in no figure, and every format but the page is exported with a line that says so."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        p.tell("small 1000")
+        attached = Attached(t, p.pid)
+        p.tell("small 500")
+        profile = attached.detach()
+    before = t.report(profile)["attached"]
+    t.true("what was there before is known", before["before_bytes"] > 0, before)
+    for form in FORMATS:
+        path, stderr, status = exported(t, profile, form)
+        t.equal("%s: %s" % (form, stderr), status, 0)
+        t.equal("%s says it: %s" % (form, stderr), " from before the attach are not in the figures" in stderr, form != "html")
+        if form in ("pprof", "otlp", "folded", "speedscope", "callgrind", "massif"):
+            t.equal("sum of " + form, READERS[form](path), wanted(t, profile, "live", (), form))
 
 
 def test_merged(t):

@@ -490,7 +490,7 @@ def place(frame):
 
 # What both directions of a format hold: of a frame, of a stack, and of the totals.
 FRAMES = {"pprof": lambda f: (f["function"], f["file"] or "", f["line"] or 0, f["kind"] == "inlined"),
-          "heaptrack": lambda f: (f["function"], f["module"] or "", f["file"] or "", f["line"] or 0),
+          "heaptrack": lambda f: (f["function"].replace("\n", " "), f["module"] or "", f["file"] or "", f["line"] or 0),
           "dhat": lambda f: (f["function"], *place(f)), "massif": lambda f: (f["function"], *place(f)),
           "folded": lambda f: f["function"].replace(";", ":")}
 FIGURES = {"pprof": {"total": ("bytes", "count"), "live": ("bytes", "count")},

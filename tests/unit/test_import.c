@@ -58,7 +58,9 @@ static void test_formats_are_known_by_content(void **state)
         assert_non_null(f);
         assert_string_equal(f->name, cases[i].name);
     }
-    assert_null(guessed("\x7f" "ELF\1\1\1", 7));
+    assert_null(guessed("\x7f"
+                        "ELF\1\1\1",
+                        7));
     assert_null(import_format_named("xml"));
 }
 
@@ -85,7 +87,7 @@ static void test_numbers(void **state)
 }
 
 #define HEAPTRACK                                                                                  \
-    "v 10400 3\nX ./app\nI 1000 100\ns 4 main\ns 1 f\ns 3 a.c\ns 8 /bin/app\ni 1000 4 1 3 a\n"      \
+    "v 10400 3\nX ./app\nI 1000 100\ns 4 main\ns 1 f\ns 3 a.c\ns 8 /bin/app\ni 1000 4 1 3 a\n"     \
     "i 2000 4 2 3 14\nt 1 0\nt 2 1\na 10 2\na 1000 2\n"
 
 /* Blocks of 16 and 4096 bytes: what is live, the peak and temporary allocations. */
@@ -113,7 +115,7 @@ static void test_heaptrack(void **state)
 }
 
 #define MASSIF                                                                                     \
-    "desc: x\ncmd: ./app\ntime_unit: %s\n#---\nsnapshot=0\n#---\ntime=5\nmem_heap_B=%s\n"           \
+    "desc: x\ncmd: ./app\ntime_unit: %s\n#---\nsnapshot=0\n#---\ntime=5\nmem_heap_B=%s\n"          \
     "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\n%s"
 #define TREE "n1: 300 (heap allocation functions) malloc\n n0: 300 0x10: f (a.c:3)\n"
 
@@ -143,8 +145,9 @@ static void test_massif(void **state)
 }
 
 #define DHAT                                                                                       \
-    "{\"dhatFileVersion\":2,\"mode\":\"%s\",\"verb\":\"Allocated\",\"bklt\":%s,\"bkacc\":false,"    \
-    "\"tu\":\"%s\",\"Mtu\":\"M\",\"tuth\":1,\"cmd\":\"./a\",\"pid\":3,\"te\":9,\"tg\":4,\"pps\":[{"  \
+    "{\"dhatFileVersion\":2,\"mode\":\"%s\",\"verb\":\"Allocated\",\"bklt\":%s,\"bkacc\":false,"   \
+    "\"tu\":\"%s\",\"Mtu\":\"M\",\"tuth\":1,\"cmd\":\"./"                                          \
+    "a\",\"pid\":3,\"te\":9,\"tg\":4,\"pps\":[{"                                                   \
     "\"tb\":50,\"tbk\":5,%s\"fs\":[%d]}],\"ftbl\":[\"[root]\",\"0x1: f (a.c:1)\"]}"
 #define LIVES "\"tl\":1,\"mb\":10,\"mbk\":1,\"gb\":10,\"gbk\":1,\"eb\":10,\"ebk\":1,"
 

@@ -149,8 +149,8 @@ static struct recording *in_library(uint32_t rank, uint64_t base, uint8_t id, co
     *vec_push(&p->modules) = m;
     strpool_add(&r->strings, "");
     if (name)
-        fx_symbols(r, p, base + 0x123,
-                   1, (struct sym[]){{name, "/lib/libm.so", "/src/m.c", 7, FRAME_NATIVE}});
+        fx_symbols(r, p, base + 0x123, 1,
+                   (struct sym[]){{name, "/lib/libm.so", "/src/m.c", 7, FRAME_NATIVE}});
     else
         *vec_push(&p->frame_runs) = 0;
     fx_thread(p, 1, "main");
