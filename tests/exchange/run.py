@@ -173,11 +173,8 @@ except duckdb.Error:  # the extension is not in the package: Python's sqlite3 ha
     db.execute("CREATE SCHEMA app")
     source = sqlite3.connect(sqlite)
     for name in ("processes", "functions", "frames", "stacks", "sites", "intervals", "changes"):
-        columns = [(row[1], "VARCHAR" if row[2].upper() == "TEXT" else "BIGINT") for row in source.execute("PRAGMA table_info(%s)" % name)]
-        db.execute("CREATE TABLE app.%s (%s)" % (name, ", ".join('"%s" %s' % c for c in columns)))
-        rows = source.execute("SELECT * FROM %s" % name).fetchall()
-        if rows:
-            db.executemany("INSERT INTO app.%s VALUES (%s)" % (name, ", ".join("?" * len(columns))), rows)
+        db.register("given", pandas.read_sql("SELECT * FROM %s" % name, source))
+        db.execute("CREATE TABLE app.%s AS SELECT * FROM given" % name)
 out["sqlite"] = [[n, int(v)] for n, v in db.execute(
     "SELECT functions.name, sum(live_bytes) FROM app.sites JOIN app.functions ON functions.id = sites.function "
     "WHERE domain IN ('heap', 'arena') GROUP BY 1").fetchall()]
