@@ -188,7 +188,9 @@ def test_duckdb(t, consumers):
     """The sums of DuckDB over csv, npy and sqlite are the report's."""
     for kind in ("native", "python"):
         profile = record(t, kind)
-        files = [export(t, profile, "csv"), export(t, profile, "npy"), export(t, profile, "sqlite")]
+        array = t.file("report.npy")
+        t.run("export", profile, "--format", "npy", "-o", array)
+        files = [export(t, profile, "csv"), array, export(t, profile, "sqlite")]
         got = consumers.ask_python(DUCKDB, *files)
         want = {}
         for row in t.report(profile)["rows"]:
