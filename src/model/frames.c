@@ -12,6 +12,8 @@
 #include "model/rust_name.h"
 #include "store/held.h"
 
+#define FEW_FRAMES 65536 /* room is made for so many at once */
+
 static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
 {
     struct suppressions *s = &t->recorded_suppress;
@@ -106,14 +108,14 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     t->run_of = xmalloc((p->nodes.count + 1) * sizeof *t->run_of);
     memset(t->run_of, 0xff, (p->nodes.count + 1) * sizeof *t->run_of);
     size_t count = r->strings.strings.count + 1;
-    t->translated = xmalloc(count * sizeof *t->translated);
+    t->texts = xmalloc(count * sizeof *t->texts);
     t->functions = xmalloc(count * sizeof *t->functions);
     for (size_t i = 0; i < count; i++)
-        t->translated[i] = t->functions[i].name = MAP_NONE;
+        t->texts[i].file = t->texts[i].module = t->functions[i].name = MAP_NONE;
     strpool_add(&t->strings, ""); /* so that 0 means unknown */
     module_index_init(&t->modules, p);
     map_reserve(&t->addresses, p->symbols.count);
-    map_reserve(&t->index, p->frames.count);
+    map_reserve(&t->index, p->frames.count < FEW_FRAMES ? p->frames.count : FEW_FRAMES);
 }
 
 static void release(struct frame_table *t)
@@ -131,7 +133,7 @@ static void release(struct frame_table *t)
     vec_release(&t->runs);
     map_release(&t->addresses);
     module_index_release(&t->modules);
-    free(t->translated);
+    free(t->texts);
     free(t->functions);
     free(t->run_of);
     free(t->key);
@@ -220,18 +222,6 @@ static struct renamed function_of(struct frame_table *t, uint32_t string)
     return t->functions[string];
 }
 
-static uint32_t translate(struct frame_table *t, uint32_t string, bool module)
-{
-    if (string >= t->recording->strings.strings.count)
-        return 0;
-    const char *text = strpool_get(&t->recording->strings, string);
-    if (module) /* few distinct ones, and a string may serve as module and as file */
-        return strpool_add(&t->strings, path_base(text));
-    if (t->translated[string] == MAP_NONE)
-        t->translated[string] = strpool_add(&t->strings, text);
-    return t->translated[string];
-}
-
 static uint16_t kind_flags(const struct frame_table *t, enum frame_kind kind)
 {
     if (!t->focus)
@@ -267,27 +257,57 @@ static bool is_interpreter(const char *module)
 }
 
 /* Functions of ours that call the program's, such as main: they would be in every stack. */
-static uint16_t own_flags(const struct frame_table *t, uint32_t module)
+static bool is_recorder(const char *module)
 {
-    return strcmp(frame_table_string(t, module), "libtidemark.so") == 0
-               ? CALL_DROPPED | CALL_RECORDER
-               : 0;
+    return strcmp(module, "libtidemark.so") == 0;
+}
+
+#define OWN_FLAGS (CALL_DROPPED | CALL_RECORDER)
+
+static const struct path_text no_text;
+
+static const struct path_text *file_text(struct frame_table *t, uint32_t string)
+{
+    if (string >= t->recording->strings.strings.count)
+        return &no_text;
+    struct path_text *text = &t->texts[string];
+    if (text->file == MAP_NONE) {
+        const char *path = strpool_get(&t->recording->strings, string);
+        text->file = strpool_add(&t->strings, path);
+        text->std_file = text->file && is_std_file(path);
+    }
+    return text;
+}
+
+static const struct path_text *module_text(struct frame_table *t, uint32_t string)
+{
+    if (string >= t->recording->strings.strings.count)
+        return &no_text;
+    struct path_text *text = &t->texts[string];
+    if (text->module == MAP_NONE) {
+        const char *base = path_base(strpool_get(&t->recording->strings, string));
+        text->module = strpool_add(&t->strings, base);
+        text->own = is_recorder(base);
+        text->interpreter = is_interpreter(base);
+    }
+    return text;
 }
 
 static uint32_t resolved(struct frame_table *t, const struct frame *f, bool interpreter)
 {
     struct renamed function = function_of(t, f->function);
+    const struct path_text *module = module_text(t, f->module), *file = file_text(t, f->file);
     struct call_frame c = {.name = function.name,
-                           .module = translate(t, f->module, true),
-                           .file = translate(t, f->file, false),
+                           .module = module->module,
+                           .file = file->file,
                            .line = f->line,
                            .kind = (uint8_t)f->kind};
-    c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
+    c.flags = function.flags | kind_flags(t, f->kind) | (module->own ? OWN_FLAGS : 0);
     if (f->kind == FRAME_PYTHON)
         c.flags = (uint16_t)((c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON);
     else
-        c.interpreter = interpreter || is_interpreter(frame_table_string(t, c.module));
-    if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
+        c.interpreter = interpreter || module->interpreter;
+    if (f->kind != FRAME_PYTHON && file->std_file)
         c.flags |= CALL_STD;
     if (c.file && is_in_path(t, frame_table_string(t, c.file)))
         c.flags |= CALL_IN_PATH;
@@ -369,7 +389,7 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct
                            .module = m ? strpool_add(&t->strings, base) : 0,
                            .kind = FRAME_NATIVE,
                            .interpreter = is_python_library(m) || (m && is_interpreter(base))};
-    c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
+    c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | (is_recorder(base) ? OWN_FLAGS : 0);
     return intern(t, c);
 }
 

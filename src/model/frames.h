@@ -60,6 +60,13 @@ struct module_index {
         *order; /* numbers of modules by start; NULL: some overlap, and are searched one by one */
 };
 
+/* What a string of a recording means as a file and as a module; they are few, and frames many. */
+struct path_text {
+    uint32_t file, module; /* in frame_table.strings; MAP_NONE: nobody asked yet */
+    bool std_file;         /* a file of the standard library */
+    bool own, interpreter; /* a module: the recorder, Python */
+};
+
 struct frame_table {
     const struct recording *recording;
     const struct profile *profile;
@@ -78,7 +85,7 @@ struct frame_table {
     struct module_index modules;
     uint32_t *run_of; /* node -> run, MAP_NONE: not yet */
     char *key;        /* what the focus says about frames; NULL: not kept for the next question */
-    uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
+    struct path_text *texts; /* by string of the recording */
     struct renamed {
         uint32_t name;
         uint16_t flags;

@@ -57,6 +57,7 @@ struct merge_source {
     uint32_t *string; /* its strings -> code.strings, MAP_NONE: not yet */
     struct map place; /* its addresses -> places */
     struct module_index modules;
+    uint32_t *file; /* its modules -> code.files, MAP_NONE: not yet */
     uint32_t *node, *thread, *site;
 };
 
