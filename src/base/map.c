@@ -34,7 +34,7 @@ static void map_resize(struct map *m, size_t size)
 {
     struct map old = *m;
     m->size = size;
-    m->slots = xmalloc(m->size * sizeof *m->slots);
+    m->slots = xtable(m->size * sizeof *m->slots);
     for (size_t i = 0; i < m->size; i++)
         m->slots[i].value = MAP_NONE;
     for (size_t i = 0; i < old.size; i++)

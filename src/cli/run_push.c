@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/amount.h"
-#include "model/moment.h"
 
 #define EVERY_NS UINT64_C(60000000000)
 
@@ -23,17 +22,6 @@ int run_push_url(struct run_push *p, char *argument, struct err *err)
     return push_target_parse(&p->push.target, argument, &why)
                ? err_set(err, -EINVAL, "--push: %s", why.text)
                : 0;
-}
-
-int run_push_every(struct run_push *p, const char *argument, struct err *err)
-{
-    double ns;
-    if (!duration_parse(argument, &ns) || ns < 1e8)
-        return err_set(err, -EINVAL,
-                       "--every takes a duration such as 60s, 0.1s or more, not '%.100s'",
-                       argument);
-    p->every_ns = (uint64_t)ns;
-    return 0;
 }
 
 int run_push_label(struct run_push *p, const char *argument, struct err *err)
@@ -58,17 +46,22 @@ int run_push_queue_size(struct run_push *p, const char *argument, struct err *er
                          argument);
 }
 
-int run_push_prepare(struct run_push *p, struct session_options *session, struct err *err)
+int run_push_check(const struct run_push *p, bool snapshots, struct err *err)
 {
     bool sized = p->push.queue_size != PUSH_QUEUE_SIZE;
+    if (!run_push_is_on(p) && (p->every_ns || p->push.labels.count || p->push.queue || sized))
+        return err_set(err, -EINVAL,
+                       "--every, --push-label, --push-queue and --push-queue-size are for --push");
+    return run_push_is_on(p) && snapshots
+               ? err_set(err, -EINVAL,
+                         "--push goes with neither --snapshot-every nor --snapshot-at")
+               : 0;
+}
+
+void run_push_prepare(struct run_push *p, struct session_options *session)
+{
     if (!run_push_is_on(p))
-        return p->every_ns || p->push.labels.count || p->push.queue || sized
-                   ? err_set(err, -EINVAL,
-                             "--every, --push-label, --push-queue and --push-queue-size are for "
-                             "--push")
-                   : 0;
-    if (session->trigger_count || session->snapshot_every_ns)
-        return err_set(err, -EINVAL, "--push goes with neither --snapshot-every nor --snapshot-at");
+        return;
     if (!p->push.queue)
         p->push.queue = p->queue = push_default_queue(&p->push.target);
     else if (strcmp(p->push.queue, "off") == 0)
@@ -76,7 +69,6 @@ int run_push_prepare(struct run_push *p, struct session_options *session, struct
     session->snapshot_every_ns = p->every_ns ? p->every_ns : EVERY_NS;
     session->push_snapshot = push_snapshot;
     session->push_context = &p->push;
-    return 0;
 }
 
 void run_push_last(struct run_push *p, const char *file, bool quiet)

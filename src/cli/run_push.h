@@ -18,7 +18,6 @@ struct run_push {
 /* Before the options. */
 void run_push_init(struct run_push *p);
 int run_push_url(struct run_push *p, char *argument, struct err *err);
-int run_push_every(struct run_push *p, const char *argument, struct err *err);
 int run_push_label(struct run_push *p, const char *argument, struct err *err);
 int run_push_queue(struct run_push *p, const char *argument, struct err *err); /* "off": none */
 int run_push_queue_size(struct run_push *p, const char *argument, struct err *err);
@@ -28,8 +27,11 @@ static inline bool run_push_is_on(const struct run_push *p)
     return p->push.target.url != NULL;
 }
 
-/* After the options: tells the session what to do. Options without a URL are wrong usage. */
-int run_push_prepare(struct run_push *p, struct session_options *session, struct err *err);
+/* After the options: -EINVAL and a sentence, if they do not go together. `snapshots`: there are
+ * others. */
+int run_push_check(const struct run_push *p, bool snapshots, struct err *err);
+/* Tells the session what to do. */
+void run_push_prepare(struct run_push *p, struct session_options *session);
 
 /* What is live at the end; says on stderr if it could not be sent. `file` NULL: there is none. */
 void run_push_last(struct run_push *p, const char *file, bool quiet);

@@ -47,9 +47,8 @@ void export_tell_recording(struct export *e, const struct export_format *f)
         return;
     if (p->sample_bytes)
         say(e->notes,
-            "tidemark export: %r cannot say that figures are estimates: this recording has one "
-            "allocation per %B\n",
-            f->name, p->sample_bytes);
+            "tidemark export: sampled, one allocation per %B: figures of the heap are estimates\n",
+            p->sample_bytes);
     if (p->attached.is && p->attached.before == BEFORE_KNOWN)
         say(e->notes,
             "tidemark export: %B in %N block(s) from before the attach are not in the figures\n",

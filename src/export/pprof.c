@@ -4,24 +4,9 @@
  * It holds one moment or difference, all stacks with inlined frames, mappings with build ids, and
  * threads as labels. It loses marks, times and leaks, and of processes all but one or their sum.
  */
+#include "base/pprof_fields.h"
 #include "export/profile_writer.h"
 #include "export/protobuf.h"
-
-/* Field numbers of profile.proto. */
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME = 9,
-    PROFILE_DURATION = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
-    PROFILE_DEFAULT_TYPE = 14,
-};
 
 static void put_value_type(struct profile_writer *w, unsigned field, const char *type,
                            const char *unit)

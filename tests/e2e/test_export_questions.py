@@ -189,7 +189,7 @@ def test_sampled(t):
     for form in FORMATS:
         path, stderr, status = exported(t, profile, form)
         t.equal("%s: %s" % (form, stderr), status, 0)
-        t.equal("%s says it: %s" % (form, stderr), "figures are estimates: this recording has one allocation per 4.0 KiB" in stderr, form != "html")
+        t.equal("%s says it: %s" % (form, stderr), "sampled, one allocation per 4.0 KiB: figures of the heap are estimates" in stderr, form != "html")
         if form in READERS and form != "csv":
             metric = {"pprof": "live", "otlp": "live", "folded": "live", "speedscope": "live", "callgrind": "live", "massif": "live"}.get(form)
             if metric:
