@@ -3,7 +3,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test check with-tests test-programs test-large test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-arm64 install clean
+.PHONY: all demo test check with-tests test-programs test-large test-exchange test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-arm64 install clean
 
 all: deps
 	@scripts/configure.sh $(BUILD) --buildtype=release $(if $(wildcard $(BUILD)/build.ninja),,-Dtests=false)
@@ -38,6 +38,12 @@ test-programs: with-tests
 test-large: all
 	@scripts/install-deps.sh large || true
 	@$(PYTHON) tests/large/run.py --build $(BUILD) -k "$(LARGE)" $(if $(WRITE),--write $(WRITE))
+
+# Exported files in speedscope's importer, DuckDB and OpenTelemetry's decoder, which it installs below BUILD/exchange
+# from npm and PyPI. TEST=NAME picks some.
+test-exchange: with-tests
+	@scripts/install-deps.sh exchange
+	@$(PYTHON) tests/exchange/run.py --build $(BUILD) -k "$(TEST)"
 
 # CPython's own tests with and without tidemark, on every interpreter: PYTHONS=3.12 and MODULE=gc pick some.
 test-python: with-tests

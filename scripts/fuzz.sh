@@ -2,7 +2,8 @@
 # Builds and runs every fuzzer in tests/fuzz with sanitizers:
 #   scripts/fuzz.sh [SECONDS] [FUZZER...]   each for SECONDS (60), on one core
 #   scripts/fuzz.sh --check BUILD           each for a few thousand executions, always the same; and
-#                                           a recording made with BUILD, damaged in every way (damage.c)
+#                                           recordings made with BUILD, damaged in every way (damage.c):
+#                                           one of a program, one that was merged, one that was imported
 # They begin from inputs made for them, those in tests/fuzz/corpus/FUZZER (each found something once)
 # and what earlier runs found interesting (FUZZ_CORPUS, a folder that is kept; default:
 # build-fuzz/corpus). Prints one line a fuzzer: executions, coverage, findings. Exits 1 on a finding
@@ -82,16 +83,24 @@ run_one() {
 
 record_little() {
     gcc -g -O1 -Itests/programs tests/programs/little.c -pthread -o "$dir/little" &&
-        "$check/tidemark" run --quiet -o "$dir/little.tide" -- "$dir/little"
+        "$check/tidemark" run --quiet -o "$dir/little.tide" -- "$dir/little" &&
+        printf 'main;f 10\nmain;f;g 5\nmain;h 3\n' >"$dir/little.folded" &&
+        "$check/tidemark" import --quiet "$dir/little.folded" --metric live -o "$dir/imported.tide" &&
+        gcc -O1 -Itests/programs tests/programs/rank.c -pthread -o "$dir/rank" &&
+        for rank in 1 2; do
+            RANK=$rank "$check/tidemark" run --quiet --no-scan -o "$dir/rank.$rank.tide" -- "$dir/rank" || return 1
+        done &&
+        "$check/tidemark" merge --quiet "$dir/merged.tide" "$dir/rank.1.tide" "$dir/rank.2.tide"
 }
 
-# damage HOW...: what is done to the recording, on one core.
+# damage RECORDING HOW...: what is done to it, on one core.
 run_damage() {
-    local log=$dir/damage-$1.log
-    if "$dir/tests/fuzz/damage" "$dir/little.tide" "$@" >"$log" 2>&1; then
-        echo "ok    damage: $(paste -s -d ';' "$log" | sed 's/;/; /g')"
+    local name=$1 log=$dir/damage-$1-$2.log
+    shift
+    if "$dir/tests/fuzz/damage" "$dir/$name.tide" "$@" >"$log" 2>&1; then
+        echo "ok    damage of $name: $(paste -s -d ';' "$log" | sed 's/;/; /g')"
     else
-        echo "FAIL  damage: $*"
+        echo "FAIL  damage of $name: $*"
         head -30 "$log"
         return 1
     fi
@@ -118,9 +127,11 @@ if [ -z "$check" ]; then
 fi
 # The two halves take about as long.
 record_little >"$dir/little.log" 2>&1 || { cat "$dir/little.log"; exit 1; }
-run_damage change &
+run_damage little change &
 change=$!
 run_all "$@" || failed=1
-run_damage cut flip || failed=1
+run_damage little cut flip || failed=1
+run_damage merged cut flip change || failed=1
+run_damage imported cut flip change || failed=1
 wait "$change" || failed=1
 exit "$failed"

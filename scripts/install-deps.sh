@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are needed to build, or to test, bench, lint, package or run giants:
-#   scripts/install-deps.sh [base|test|bench|lint|large|packages|new-pythons|arm64]...
+#   scripts/install-deps.sh [base|test|bench|lint|large|exchange|packages|new-pythons|arm64]...
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
 set -u
 
@@ -17,6 +17,8 @@ new_pythons="curl xz-utils patchelf"
 packages="curl debootstrap debhelper dpkg-dev fakeroot lintian dh-python python3-all python3-setuptools python3-pip
           libcapstone4 liblzma-dev libbz2-dev"
 arm64="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static qemu-system-arm"
+exchange="nodejs chromium python3-venv"
+command -v npm >/dev/null 2>&1 || exchange="$exchange npm" # other builds of nodejs bring it
 large="clang chromium libreoffice-writer-nogui python3-torch python3-venv heaptrack cargo"
 
 wanted=""
@@ -27,11 +29,12 @@ for name in "${@:-base}"; do
     bench) wanted="$wanted $bench" ;;
     lint) wanted="$wanted $lint" ;;
     large) wanted="$wanted $large" ;;
+    exchange) wanted="$wanted $exchange" ;;
     packages) wanted="$wanted $packages" ;;
     new-pythons) wanted="$wanted $new_pythons" ;;
     arm64) wanted="$wanted $arm64" ;;
     *)
-        echo "install-deps.sh: unknown set '$name'; known are base, test, bench, lint, large, packages, new-pythons and arm64" >&2
+        echo "install-deps.sh: unknown set '$name'; known are base, test, bench, lint, large, exchange, packages, new-pythons and arm64" >&2
         exit 2
         ;;
     esac

@@ -30,10 +30,10 @@ void map_prefetch(const struct map *m, uint64_t key)
         __builtin_prefetch(&m->slots[map_home(m, key)]);
 }
 
-static void map_grow(struct map *m)
+static void map_resize(struct map *m, size_t size)
 {
     struct map old = *m;
-    m->size = old.size ? old.size * 2 : 64;
+    m->size = size;
     m->slots = xtable(m->size * sizeof *m->slots);
     for (size_t i = 0; i < m->size; i++)
         m->slots[i].value = MAP_NONE;
@@ -43,10 +43,19 @@ static void map_grow(struct map *m)
     free(old.slots);
 }
 
+void map_reserve(struct map *m, size_t count)
+{
+    size_t size = m->size ? m->size : 64;
+    while ((count + 1) * 4 > size * 3)
+        size *= 2;
+    if (size > m->size)
+        map_resize(m, size);
+}
+
 uint32_t *map_at(struct map *m, uint64_t key)
 {
     if ((m->count + 1) * 4 > m->size * 3)
-        map_grow(m);
+        map_resize(m, m->size ? m->size * 2 : 64);
     struct map_slot *slot = map_find(m, key);
     if (slot->value == MAP_NONE) {
         slot->key = key;

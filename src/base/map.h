@@ -26,6 +26,8 @@ uint32_t map_get(const struct map *m, uint64_t key);
 /* A pointer to the value of `key`, added as MAP_NONE when it was absent; good until the next call.
  */
 uint32_t *map_at(struct map *m, uint64_t key);
+/* Room for so many keys in all, so that it need not grow step by step. */
+void map_reserve(struct map *m, size_t count);
 /* Some time before: brings what either looks at into the cache. */
 void map_prefetch(const struct map *m, uint64_t key);
 void map_release(struct map *m);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "base/say.h"
 #include "cli/command.h"
 #include "export/export.h"
 #include "model/sampled.h"
@@ -177,19 +176,6 @@ static void say_notes(const struct export_format *f, const struct strbuf *notes)
         fputs(notes->data, stderr);
 }
 
-/* Other tools take every figure for exact. */
-static void say_sampled(const struct recording *r, struct strbuf *notes)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < r->profiles.count; i++)
-        if (r->profiles.items[i].sample_bytes > most)
-            most = r->profiles.items[i].sample_bytes;
-    if (most)
-        say(notes,
-            "tidemark export: sampled, one allocation per %B: figures of the heap are estimates\n",
-            most);
-}
-
 static int write_page(const char *file, struct strbuf *out, struct err *err)
 {
     struct page page = {.template = page_template,
@@ -209,14 +195,12 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     int code = check_options(o, w, err);
     if (code)
         return code;
-    if (f->all_known && r->profiles.items[0].imported.from)
-        return err_set(
-            err, -ENODATA,
-            "the format %s cannot say that a figure is not known, and this recording was "
-            "imported from %.100s; csv can",
-            f->name, r->profiles.items[0].imported.from);
     if (!o->metric_given)
         o->query.metric = sampled_default(r);
+    const struct export question = {.recording = r, .query = &o->query};
+    code = export_check(&question, f, err);
+    if (code)
+        return code;
     char *path =
         w->output ? xstrdup(w->output) : default_path(o->files.items[0], w->table, f->ending);
     code = target_open(&target, path, err);
@@ -237,7 +221,9 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         code = target_close(&target, code, err);
     }
     if (!code) {
-        say_sampled(r, &notes);
+        struct export export = question;
+        export.notes = &notes;
+        export_tell_recording(&export, f);
         say_notes(f, &notes);
         if (strcmp(path, "-") != 0)
             puts(path);

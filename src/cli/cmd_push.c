@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/amount.h"
 #include "cli/command.h"
@@ -18,22 +19,30 @@ enum {
     OPT_QUEUE,
     OPT_QUEUE_SIZE,
     OPT_RETRIES,
-    OPT_QUIET
+    OPT_QUIET,
+    OPT_FORMAT
 };
 
 static void print_help(void)
 {
     puts(
         "usage: tidemark push FILE --to URL [OPTIONS]\n"
+        "       tidemark push --to URL --queue DIR [OPTIONS]\n"
         "\n"
         "Sends a recording as pprof to Pyroscope, or to another server that takes the same HTTP "
         "API:\n"
         "what was allocated and what is live, or one metric. If there is more than such a server\n"
         "takes (4 MiB, 16,000 stacks, 1,000 calls in a stack), the smallest stacks, and the "
         "innermost\n"
-        "calls, become [other]; sums stay the same, and stderr says what was left out.\n"
+        "calls, become [other]; sums stay the same, and stderr says what was left out. Without "
+        "FILE, "
+        "it\n"
+        "sends what is in the queue.\n"
         "\n"
         "  --to URL         the server: http[s]://[USER:PASSWORD@]HOST[:PORT][/PATH]\n"
+        "  --format F       pprof (default); or otlp, experimental: to URL/v1development/profiles, "
+        "for\n"
+        "                   OpenTelemetry collectors\n"
         "  --name APP       the name of the application (default: that of the program)\n"
         "  --label KEY=VALUE  a label of the profile (repeatable)\n"
         "  --ca FILE        trust the certificates in FILE (PEM) instead of the system's\n"
@@ -86,6 +95,12 @@ static int take(void *context, int val, const char *argument, struct err *err)
     case OPT_QUIET:
         w->quiet = true;
         return 0;
+    case OPT_FORMAT:
+        w->format = strcmp(argument, "otlp") == 0 ? PUSH_AS_OTLP : PUSH_AS_PPROF;
+        return w->format == PUSH_AS_OTLP || strcmp(argument, "pprof") == 0
+                   ? 0
+                   : err_set(err, -EINVAL, "--format takes 'pprof' or 'otlp', not '%.100s'",
+                             argument);
     default:
         *(val == OPT_CA ? &w->ca : &w->queue) = argument;
         return 0;
@@ -97,6 +112,10 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     struct push *w = o->command->context;
     if (!w->target.url)
         return err_set(err, -EINVAL, "--to URL is missing; it names the server");
+    if (!r && !w->queue)
+        return err_set(err, -EINVAL, "name a recording, or with --queue what was kept");
+    if (!r)
+        return push_kept(w, err);
     if (!o->metric_given)
         o->query.metric = sampled_default(r);
     return push_recording(w, r, &o->query, o->metric_given || o->query.metric != METRIC_LIVE, err);
@@ -112,6 +131,7 @@ int cmd_push(int argc, char **argv)
                                           {"queue-size", required_argument, NULL, OPT_QUEUE_SIZE},
                                           {"retries", required_argument, NULL, OPT_RETRIES},
                                           {"quiet", no_argument, NULL, OPT_QUIET},
+                                          {"format", required_argument, NULL, OPT_FORMAT},
                                           {0}};
     static const char *const common[] = {
         "metric", "size", "at", "process", "help", QUERY_FOCUS_OPTIONS, NULL};
@@ -119,6 +139,7 @@ int cmd_push(int argc, char **argv)
     const struct query_command command = {.name = "push",
                                           .help = print_help,
                                           .files = 1,
+                                          .optional = true,
                                           .only = common,
                                           .extra = extra,
                                           .take = take,

@@ -49,16 +49,6 @@ static void finish_merge(const struct run_options *o, struct run_merge *m, const
                 m->file, o->merge);
 }
 
-/* Before it is merged: then its file may go. */
-static void push_last(struct run_options *o, const char *file)
-{
-    struct err err = {{0}};
-    o->push.silent = o->quiet;
-    if (!file || push_live(&o->push, file, &err))
-        fprintf(stderr, "tidemark run: not pushed: %s\n",
-                file ? err.text : "there is no recording");
-}
-
 int cmd_run(int argc, char **argv)
 {
     struct run_options o;
@@ -94,8 +84,8 @@ int cmd_run(int argc, char **argv)
         fputs("\r\033[K", stderr);
     if (code)
         fprintf(stderr, "tidemark run: %s\n", err.text);
-    if (o.push.target.url && result.recording)
-        push_last(&o, result.file);
+    if (run_push_is_on(&o.push) && result.recording) /* before it is merged: then its file may go */
+        run_push_last(&o.push, result.file, o.quiet);
     if (o.merge && result.recording)
         finish_merge(&o, &merge, result.file);
     else if (result.recording && !o.quiet)

@@ -58,7 +58,7 @@ int command_ask(int argc, char **argv, const struct query_command *command,
         return command_fail(command->name, &err, 2);
     if (o.help)
         command->help();
-    else if (query_read(&o, o.files.items[0], &recording, &err))
+    else if (o.files.count && query_read(&o, o.files.items[0], &recording, &err))
         code = -EIO;
     else
         code = answer(&o, recording, &err);

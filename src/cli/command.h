@@ -13,7 +13,7 @@
 extern const struct report_sink command_sink;
 
 /*
- * A command that asks one recording: takes its options, prints its help or reads the recording,
+ * A command that asks one recording, or none where it may be left out (then it is NULL): takes its options, prints its help or reads the recording,
  * and gives the exit status. `answer` returns that, or a negative code and a sentence, which is
  * then said on stderr: -EINVAL for wrong usage.
  */

@@ -138,6 +138,8 @@ int http_post(const struct http_post *post, struct http_answer *answer, struct e
     const struct curl *c = &curl;
     void *easy = must_alloc(c->init());
     add_header(c, &headers, "Content-Type: ", post->content_type);
+    if (post->encoding)
+        add_header(c, &headers, "Content-Encoding: ", post->encoding);
     add_header(c, &headers, "Expect:", ""); /* the body goes with the question */
     if (post->token)
         add_header(c, &headers, "Authorization: Bearer ", post->token);

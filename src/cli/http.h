@@ -20,6 +20,7 @@ struct http_post {
     const char *token;           /* for "Authorization: Bearer"; NULL: none */
     const char *ca;              /* a file of certificates to trust; NULL: those of the system */
     const char *content_type;    /* of the body */
+    const char *encoding;        /* how it is packed: "gzip"; NULL: that is the server's guess */
     const void *body;
     size_t size;
 };

@@ -1,5 +1,6 @@
 #include "cli/push.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +60,17 @@ static bool is_refused(long status)
 /* 0: the server has it. -EBADMSG: it will never take it. Other negative codes: not now. */
 static int send_one(const struct push *w, const struct pushed *one, struct err *err)
 {
-    char *url = xasprintf("%s/ingest?%s", w->target.url, one->question);
+    char *url = xasprintf("%s/%s", w->target.url, one->request);
+    bool otlp = strcmp(one->request, PUSH_OTLP) == 0;
     const char *token = getenv("TIDEMARK_PUSH_TOKEN");
     const struct http_post post = {.url = url,
                                    .user = w->target.user,
                                    .password = w->target.password,
                                    .token = token && *token ? token : NULL,
                                    .ca = w->ca,
-                                   .content_type = "application/octet-stream",
+                                   .content_type =
+                                       otlp ? "application/x-protobuf" : "application/octet-stream",
+                                   .encoding = otlp ? "gzip" : NULL,
                                    .body = one->body.data,
                                    .size = one->body.size};
     struct http_answer answer;
@@ -120,18 +124,17 @@ static int send_queue(const struct push *w, const struct push_queue *q, struct e
     return code;
 }
 
-static int keep(const struct push_queue *q, const struct pushed *one, struct err *err)
+static int keep(const struct push *w, const struct push_queue *q, const struct pushed *one,
+                struct err *err)
 {
     struct err why = {{0}}, full = *err;
     size_t dropped = 0;
     int code = push_queue_add(q, one, &dropped, &why);
-    if (code)
-        err_set(err, -EIO, "%.250s; it is lost: %.200s", full.text, why.text);
-    else
-        err_set(err, -EIO, "%.300s; kept in %.150s", full.text, q->folder);
-    if (dropped)
+    if (dropped && !w->silent)
         tell("the queue in %s is full: dropped its oldest %N profile(s)", q->folder, dropped);
-    return -EIO;
+    return code ? err_set(err, -EIO, "%.250s; it is lost: %.200s", full.text, why.text)
+                : err_set(err, dropped ? -ENOSPC : -EAGAIN, "%.300s; kept in %.150s", full.text,
+                          q->folder);
 }
 
 static int deliver(const struct push *w, const struct pushed *one, struct err *err)
@@ -145,15 +148,28 @@ static int deliver(const struct push *w, const struct pushed *one, struct err *e
         if (!code)
             code = send_one(w, one, err);
         if (code && code != -EBADMSG)
-            code = keep(&q, one, err);
+            code = keep(w, &q, one, err);
     }
     push_queue_close(&q);
     return code;
 }
 
-/* What stands in the URL behind '?'. Times are whole seconds; a recording that was imported has
- * none, and then it is now. */
-static char *question(const struct push *w, const struct profile *p, const struct pprof_limits *l)
+int push_kept(const struct push *w, struct err *err)
+{
+    struct push_queue q = {.lock = -1};
+    int code = push_queue_open(&q, w->queue, (uint64_t)w->queue_size, err);
+    if (!code && q.lock < 0)
+        code = err_set(err, -EBUSY, "another process sends what is in %s", w->queue);
+    if (!code)
+        code = send_queue(w, &q, err);
+    push_queue_close(&q);
+    return code;
+}
+
+/* What stands in the URL behind the server. Times are whole seconds; a recording that was imported
+ * has none, and then it is now. */
+static char *ingest_request(const struct push *w, const struct profile *p,
+                            const struct profile_limits *l)
 {
     struct strbuf series = {0}, out = {0};
     char *name = push_name_of(w->name            ? w->name
@@ -166,7 +182,7 @@ static char *question(const struct push *w, const struct profile *p, const struc
     strbuf_puts(&series, "}");
     uint64_t until = l->until_unix_ns ? l->until_unix_ns / 1000000000 : (uint64_t)time(NULL);
     uint64_t from = l->until_unix_ns ? l->from_unix_ns / 1000000000 : until;
-    strbuf_puts(&out, "name=");
+    strbuf_puts(&out, PUSH_INGEST);
     push_escape(&out, series.data);
     strbuf_printf(&out, "&from=%llu&until=%llu&spyName=tidemark&format=pprof",
                   (unsigned long long)from, (unsigned long long)until);
@@ -175,7 +191,7 @@ static char *question(const struct push *w, const struct profile *p, const struc
     return strbuf_detach(&out);
 }
 
-static void tell_pruned(const struct push *w, const struct pprof_limits *l, enum metric metric)
+static void tell_pruned(const struct push *w, const struct profile_limits *l, enum metric metric)
 {
     if (w->silent)
         return;
@@ -192,7 +208,7 @@ static void tell_pruned(const struct push *w, const struct pprof_limits *l, enum
 int push_recording(const struct push *w, struct recording *r, const struct query *q,
                    bool metric_given, struct err *err)
 {
-    struct pprof_limits limits = {
+    struct profile_limits limits = {
         .max_bytes = MAX_BYTES, .max_samples = MAX_SAMPLES, .max_depth = MAX_DEPTH};
     struct strbuf notes = {0};
     struct pushed one = {0};
@@ -202,12 +218,16 @@ int push_recording(const struct push *w, struct recording *r, const struct query
                             .metric_given = metric_given,
                             .out = &one.body,
                             .notes = &notes,
-                            .limits = &limits};
+                            .limits = &limits,
+                            .service = w->name,
+                            .labels = w->labels.items,
+                            .label_count = w->labels.count};
+    bool otlp = w->format == PUSH_AS_OTLP;
     int code = answer_process(r, q, &profile, err);
     if (!code)
-        code = export_pprof(&export, err);
+        code = otlp ? export_otlp(&export, err) : export_pprof(&export, err);
     if (!code) {
-        one.question = question(w, profile, &limits);
+        one.request = otlp ? xstrdup(PUSH_OTLP) : ingest_request(w, profile, &limits);
         tell_pruned(w, &limits, q->metric);
         code = deliver(w, &one, err);
     }
@@ -215,7 +235,24 @@ int push_recording(const struct push *w, struct recording *r, const struct query
         tell("sent %N stack(s) to %s", limits.samples, w->target.url);
     pushed_release(&one);
     strbuf_release(&notes);
-    return code == 0 ? 0 : code == -EINVAL ? code : -EIO;
+    bool told = code == -EINVAL || code == -EAGAIN || code == -ENOSPC;
+    return !code || told ? code : -EIO;
+}
+
+char *push_default_queue(const struct push_target *target)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct strbuf path = {0};
+    if (cache && *cache == '/')
+        strbuf_printf(&path, "%s", cache);
+    else if (home && *home == '/')
+        strbuf_printf(&path, "%s/.cache", home);
+    else
+        return NULL;
+    strbuf_puts(&path, "/tidemark-push/");
+    for (const char *c = target->url; *c; c++)
+        strbuf_putc(&path, isalnum((unsigned char)*c) || *c == '.' || *c == '-' ? *c : '_');
+    return strbuf_detach(&path);
 }
 
 int push_live(const struct push *w, const char *path, struct err *err)
@@ -246,5 +283,5 @@ int push_snapshot(void *context, const struct strbuf *bytes, struct err *err)
         code = push_live(context, path, err);
     if (file)
         fclose(file);
-    return code;
+    return code == -EAGAIN ? 0 : code;
 }

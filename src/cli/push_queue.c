@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENDING           ".tidemark-push"
-#define LONGEST_QUESTION 65536
-#define LARGEST_FILE     (64 << 20)
+#define ENDING          ".tidemark-push"
+#define LONGEST_REQUEST 65536
+#define LARGEST_FILE    (64 << 20)
 
 void pushed_release(struct pushed *p)
 {
-    free(p->question);
+    free(p->request);
     strbuf_release(&p->body);
     *p = (struct pushed){0};
 }
@@ -50,10 +51,25 @@ static void forget_files(struct push_queue *q)
     vec_release(&q->files);
 }
 
+/* With the folders above it, if need be. */
+static int make_folder(const char *folder)
+{
+    char *path = xstrdup(folder);
+    for (char *c = path + 1; *path && *c; c++)
+        if (*c == '/') {
+            *c = '\0';
+            mkdir(path, 0700); /* if it cannot be made, neither can the last one */
+            *c = '/';
+        }
+    int code = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+    free(path);
+    return code;
+}
+
 int push_queue_open(struct push_queue *q, const char *folder, uint64_t max_bytes, struct err *err)
 {
     *q = (struct push_queue){.folder = folder, .max_bytes = max_bytes, .lock = -1};
-    if (mkdir(folder, 0700) && errno != EEXIST)
+    if (make_folder(folder))
         return err_set(err, -errno, "cannot make the folder %s: %s", folder, strerror(errno));
     q->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (q->lock < 0)
@@ -71,6 +87,12 @@ void push_queue_close(struct push_queue *q)
     if (q->lock >= 0)
         close(q->lock);
     q->lock = -1;
+}
+
+static bool is_request(const char *text, size_t size)
+{
+    return (size > strlen(PUSH_INGEST) && memcmp(text, PUSH_INGEST, strlen(PUSH_INGEST)) == 0) ||
+           (size == strlen(PUSH_OTLP) && memcmp(text, PUSH_OTLP, size) == 0);
 }
 
 int push_queue_read(const char *file, struct pushed *out, struct err *err)
@@ -96,12 +118,12 @@ int push_queue_read(const char *file, struct pushed *out, struct err *err)
     }
     close(fd);
     char *end = bytes.size ? memchr(bytes.data, '\n', bytes.size) : NULL;
-    if (n < 0 || !end || end - bytes.data > LONGEST_QUESTION ||
-        strncmp(bytes.data, "name=", 5) != 0) {
+    if (n < 0 || !end || end - bytes.data > LONGEST_REQUEST ||
+        !is_request(bytes.data, (size_t)(end - bytes.data))) {
         strbuf_release(&bytes);
         return err_set(err, -EINVAL, "%s is not a profile that was kept", file);
     }
-    out->question = xstrndup(bytes.data, (size_t)(end - bytes.data));
+    out->request = xstrndup(bytes.data, (size_t)(end - bytes.data));
     strbuf_add(&out->body, end + 1, bytes.size - (size_t)(end + 1 - bytes.data));
     strbuf_release(&bytes);
     return 0;
@@ -133,7 +155,7 @@ static int write_file(const char *path, const struct pushed *one)
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file)
         return -errno;
-    fprintf(file, "%s\n", one->question);
+    fprintf(file, "%s\n", one->request);
     fwrite(one->body.data, 1, one->body.size, file);
     int bad = ferror(file);
     bad |= fclose(file) != 0;
@@ -145,7 +167,7 @@ int push_queue_add(const struct push_queue *q, const struct pushed *one, size_t 
 {
     struct timespec now;
     *dropped = 0;
-    if (strlen(one->question) + 1 + one->body.size > q->max_bytes)
+    if (strlen(one->request) + 1 + one->body.size > q->max_bytes)
         return err_set(err, -EFBIG, "it is larger than --queue-size");
     clock_gettime(CLOCK_REALTIME, &now);
     char *path = xasprintf("%s/%011lld.%09ld-%d" ENDING, q->folder, (long long)now.tv_sec,

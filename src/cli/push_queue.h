@@ -1,8 +1,8 @@
 /*
  * push_queue: profiles that could not be sent, in files of a folder.
  *
- * A file has the question of the URL in its first line and the body behind it; no address and no
- * secret. Names begin with the time of adding, so their order is that of the profiles. All files
+ * A file has the path and question of the URL in its first line and the body behind it; no address
+ * and no secret. Names begin with the time of adding, so their order is that of the profiles. All files
  * together are bounded; the oldest go first. Several processes may add at once; one at a time sends.
  */
 #ifndef TIDE_CLI_PUSH_QUEUE_H
@@ -15,6 +15,10 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+/* What requests of Pyroscope's API begin with, and what those of OTLP are. */
+#define PUSH_INGEST "ingest?name="
+#define PUSH_OTLP   "v1development/profiles"
+
 struct push_queue {
     const char *folder;
     uint64_t max_bytes;
@@ -23,7 +27,7 @@ struct push_queue {
 };
 
 struct pushed {
-    char *question; /* "name=app&from=1&until=2&format=pprof" */
+    char *request; /* behind the URL: "ingest?name=app&from=1&until=2&format=pprof" */
     struct strbuf body;
 };
 void pushed_release(struct pushed *p);

@@ -18,7 +18,7 @@ static const struct launcher {
     {"PMIX_RANK", NULL, NULL},
     {"PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_SIZE"},
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL},
-    {"SLURM_PROCID", "SLURM_NTASKS", NULL},
+    {"SLURM_PROCID", "SLURM_NTASKS", NULL}, /* its own way to count: slurm_local */
 };
 
 static bool number_of(const char *name, uint32_t *out)
@@ -32,6 +32,29 @@ static bool number_of(const char *name, uint32_t *out)
     return !*end && n < UINT32_MAX - 1;
 }
 
+/* How many tasks of the step Slurm has put on this machine: "4(x2),3" is 4 on the first two and 3 on
+ * the third. 0: it does not say. */
+static uint32_t slurm_local(void)
+{
+    const char *at = getenv("SLURM_STEP_TASKS_PER_NODE");
+    uint32_t node;
+    if (!at)
+        at = getenv("SLURM_TASKS_PER_NODE");
+    if (!at || !number_of("SLURM_NODEID", &node))
+        return 0;
+    for (unsigned long first = 0; *at >= '0' && *at <= '9'; at += *at == ',') {
+        char *end;
+        unsigned long tasks = strtoul(at, &end, 10), nodes = 1;
+        if (strncmp(end, "(x", 2) == 0)
+            nodes = strtoul(end + 2, &end, 10);
+        first += nodes;
+        if (node < first)
+            return tasks < UINT32_MAX ? (uint32_t)tasks : 0;
+        at = end + (*end == ')');
+    }
+    return 0;
+}
+
 struct rank rank_of_environment(void)
 {
     struct rank r = {0};
@@ -41,7 +64,7 @@ struct rank rank_of_environment(void)
         if (r.known && !number_of(l->ranks, &r.ranks))
             r.ranks = 0;
         if (r.known && !number_of(l->local, &r.local))
-            r.local = 0;
+            r.local = strcmp(l->rank, "SLURM_PROCID") == 0 ? slurm_local() : 0;
     }
     return r;
 }

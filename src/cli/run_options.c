@@ -15,7 +15,6 @@
 #include "model/pattern.h"
 #include "model/suppress.h"
 
-#define PUSH_EVERY_NS  UINT64_C(60000000000)
 #define LEAST_EVERY_NS 1e8 /* of --snapshot-every and --every */
 
 enum {
@@ -43,6 +42,8 @@ enum {
     OPT_PUSH,
     OPT_EVERY,
     OPT_PUSH_LABEL,
+    OPT_PUSH_QUEUE,
+    OPT_PUSH_QUEUE_SIZE,
     OPT_QUIET
 };
 
@@ -57,6 +58,8 @@ static const struct option long_options[] = {
     {"push", required_argument, NULL, OPT_PUSH},
     {"every", required_argument, NULL, OPT_EVERY},
     {"push-label", required_argument, NULL, OPT_PUSH_LABEL},
+    {"push-queue", required_argument, NULL, OPT_PUSH_QUEUE},
+    {"push-queue-size", required_argument, NULL, OPT_PUSH_QUEUE_SIZE},
     {"cpu", optional_argument, NULL, OPT_CPU},
     {"cpu-signal", required_argument, NULL, OPT_CPU_SIGNAL},
     {"faults", optional_argument, NULL, OPT_FAULTS},
@@ -143,6 +146,9 @@ static const char help[] =
     "                     tidemark-push(1)\n"
     "      --every DURATION, --push-label KEY=VALUE\n"
     "                     of --push: how often (default: 60s); a label (repeatable)\n"
+    "      --push-queue DIR, --push-queue-size SIZE\n"
+    "                     of --push: where profiles are kept that could not be sent (default: in\n"
+    "                     ~/.cache/tidemark-push; off: nowhere), and how much (default: 64M)\n"
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer is full: let it wait (default), or drop events\n"
     "                     and count them\n"
@@ -292,13 +298,6 @@ static int take_keep(struct run_options *o, const char *value, struct err *err)
     return 0;
 }
 
-/* `option` is the one that `code` belongs to. */
-static int name_option(const char *option, int code, struct err *err)
-{
-    struct err why = *err;
-    return code ? err_set(err, code, "%s: %s", option, why.text) : 0;
-}
-
 /* One option with its value; 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
@@ -367,12 +366,15 @@ static int take(void *context, int option, char *value, struct err *err)
         o->merge = value;
         return *value ? 0 : err_set(err, -EINVAL, "--merge takes a file name, not ''");
     case OPT_PUSH:
-        return name_option("--push", push_target_parse(&o->push.target, value, err), err);
+        return run_push_url(&o->push, value, err);
     case OPT_PUSH_LABEL:
-        *vec_push(&o->push.labels) = value;
-        return name_option("--push-label", push_label_check(value, err), err);
+        return run_push_label(&o->push, value, err);
+    case OPT_PUSH_QUEUE:
+        return run_push_queue(&o->push, value, err);
+    case OPT_PUSH_QUEUE_SIZE:
+        return run_push_queue_size(&o->push, value, err);
     case OPT_EVERY:
-        return take_every(&o->push_every_ns, "--every", value, err);
+        return take_every(&o->push.every_ns, "--every", value, err);
     case OPT_QUIET:
         o->quiet = true;
         return 0;
@@ -386,13 +388,12 @@ static int take(void *context, int option, char *value, struct err *err)
 static int check(struct run_options *o, bool has_program, struct err *err)
 {
     bool snapshots = o->triggers.count || o->session.snapshot_every_ns;
-    if (o->output_given && *o->session.output == '|' && (o->merge || o->push.target.url))
+    if (o->output_given && *o->session.output == '|' && (o->merge || run_push_is_on(&o->push)))
         return err_set(err, -EINVAL, "%s needs a recording in a file; leave out -o '%s'",
                        o->merge ? "--merge" : "--push", o->session.output);
-    if (!o->push.target.url && (o->push_every_ns || o->push.labels.count))
-        return err_set(err, -EINVAL, "--every and --push-label are for --push");
-    if (o->push.target.url && snapshots)
-        return err_set(err, -EINVAL, "--push goes with neither --snapshot-every nor --snapshot-at");
+    int code = run_push_check(&o->push, snapshots, err);
+    if (code)
+        return code;
     if (o->session.keep_snapshots && !snapshots)
         return err_set(err, -EINVAL, "--keep is for --snapshot-every and --snapshot-at");
     if (!has_program && !o->session.all)
@@ -423,11 +424,7 @@ static void finish(struct run_options *o, char **program)
     o->session.mark_on_count = o->mark_on.count;
     o->session.triggers = o->triggers.items;
     o->session.trigger_count = o->triggers.count;
-    if (o->push.target.url) {
-        o->session.snapshot_every_ns = o->push_every_ns ? o->push_every_ns : PUSH_EVERY_NS;
-        o->session.push_snapshot = push_snapshot;
-        o->session.push_context = &o->push;
-    }
+    run_push_prepare(&o->push, &o->session);
 }
 
 /* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more, or a
@@ -477,8 +474,8 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
         .command = "run", .help = help, .letters = "+:o:h", .table = long_options, .take = take};
     int extra, code;
     *o = (struct run_options){
-        .session = {.output = RECORD_OUTPUT, .interval_ns = RECORD_INTERVAL_NS},
-        .push = {.queue_size = PUSH_QUEUE_SIZE, .retries = 1, .quiet = true, .silent = true}};
+        .session = {.output = RECORD_OUTPUT, .interval_ns = RECORD_INTERVAL_NS}};
+    run_push_init(&o->push);
     argv = with_environment(&argc, argv, &extra);
     if (extra < 0)
         return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s",

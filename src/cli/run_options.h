@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli/cpu_source.h"
-#include "cli/push.h"
+#include "cli/run_push.h"
 #include "collect/session/session.h"
 #include "collect/session/triggers.h"
 
@@ -21,9 +21,8 @@ struct run_options {
     VEC(const char *) mark_on;
     VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
-    const char *merge;      /* NULL, or the file that the ranks of a job are merged into */
-    struct push push;       /* its target has no URL: nothing is pushed */
-    uint64_t push_every_ns; /* 0: the default */
+    const char *merge; /* NULL, or the file that the ranks of a job are merged into */
+    struct run_push push;
     bool output_given;
     bool quiet;
     bool only_samples; /* nothing is preloaded */

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "export/export.h"
+#include "model/known.h"
 
 #define COSTS (2 * STACK_COLUMNS)
 #define ROOT  "[all]"
@@ -222,10 +223,16 @@ static void put_function(const struct callgrind *c, struct strbuf *out, const st
              f->level ? frame_table_string(t, f->name) : ROOT, f->level);
 }
 
-static void put_costs(struct strbuf *out, const struct cost *k, size_t count)
+/* Amounts are at even places, counts behind them; those are left out where they are not known. */
+static size_t cost_step(const struct stack_table *t)
+{
+    return known_counts(t->profile, t->columns[0].metric) ? 1 : 2;
+}
+
+static void put_costs(struct strbuf *out, const struct cost *k, size_t count, size_t step)
 {
     strbuf_u64(out, k->line);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += step) {
         strbuf_putc(out, ' ');
         strbuf_u64(out, k->values[i]);
     }
@@ -254,7 +261,7 @@ static void put_all(struct export *e, struct callgrind *c)
             strbuf_printf(e->out, "calls=%" PRIu64 " %" PRIu32 "\n", calls ? calls : 1,
                           k->callee_line);
         }
-        put_costs(e->out, k, count);
+        put_costs(e->out, k, count, cost_step(c->table));
         report_flush(e->sink, e->out);
     }
     free(said.files);
@@ -271,14 +278,13 @@ static void put_header(struct export *e, const struct stack_table *t, const uint
     for (size_t i = 0; i < command.size; i++)
         if ((unsigned char)command.data[i] < ' ')
             command.data[i] = ' ';
-    strbuf_printf(e->out,
-                  "pid: %" PRIu32 "\ncmd: %s\npart: 1\n\npositions: line\nevents:", t->profile->pid,
-                  command.data);
-    for (size_t i = 0; i < t->column_count; i++)
-        strbuf_printf(e->out, " %s %s", event_names[t->columns[i].metric][0],
-                      event_names[t->columns[i].metric][1]);
+    if (!profile_lacks(t->profile, UNKNOWN_PROCESS))
+        strbuf_printf(e->out, "pid: %" PRIu32 "\n", t->profile->pid);
+    strbuf_printf(e->out, "cmd: %s\npart: 1\n\npositions: line\nevents:", command.data);
+    for (size_t i = 0; i < 2 * t->column_count; i += cost_step(t))
+        strbuf_printf(e->out, " %s", event_names[t->columns[i / 2].metric][i % 2]);
     strbuf_puts(e->out, "\nsummary:");
-    for (size_t i = 0; i < 2 * t->column_count; i++)
+    for (size_t i = 0; i < 2 * t->column_count; i += cost_step(t))
         strbuf_printf(e->out, " %" PRIu64, summary[i]);
     strbuf_puts(e->out, "\n");
     strbuf_release(&command);

@@ -20,7 +20,7 @@
  * become one sample "[other]". So all sums stay as they are. Threads and processes are left out: a
  * server would make a series of each.
  */
-struct pprof_limits {
+struct profile_limits {
     size_t max_bytes, max_samples, max_depth; /* bytes before compression */
     /* Filled: */
     uint64_t from_unix_ns, until_unix_ns; /* 0: the recording does not know */
@@ -40,7 +40,10 @@ struct export
     struct strbuf *out;             /* all of it, or what `sink` did not take yet */
     const struct report_sink *sink; /* long output goes out piece by piece */
     struct strbuf *notes;           /* lines: what could not be held */
-    struct pprof_limits *limits;    /* of pprof; NULL: none */
+    struct profile_limits *limits;  /* of pprof and otlp; NULL: none */
+    const char *service;            /* of otlp: what it is called; NULL: as the program */
+    const char *const *labels;      /* of otlp: KEY=VALUE */
+    size_t label_count;
 };
 
 /* Which options a format can follow. Unless they are whole, all take process and focus. */
@@ -62,6 +65,9 @@ struct export_format {
     bool in_place;     /* written to export.file, not to export.out */
     bool all_known;    /* cannot say that a figure is not known: not for imported recordings */
     bool whole;        /* holds all of a recording: takes neither process nor focus */
+    bool all_said;     /* says itself what a recording lacks, and that figures are estimates */
+    bool timeline;     /* needs the course of one run, which a merge does not keep */
+    uint32_t needs;    /* set of enum unknown: without these figures there is no such file */
     /* NULL: by src/view, which this folder does not know. */
     int (*write)(struct export *e, struct err *err);
 };
@@ -71,6 +77,16 @@ extern const size_t export_format_count;
 
 /* -EINVAL and a sentence with the names there are. */
 int export_format_find(const char *name, const struct export_format **out, struct err *err);
+
+/* Can the format hold what this recording has? 0, or -ENODATA and a sentence. */
+int export_check(const struct export *e, const struct export_format *f, struct err *err);
+/* Notes what the format cannot say of this recording: that its figures are estimates, what was there
+ * before, what is not known. */
+void export_tell_recording(struct export *e, const struct export_format *f);
+
+/* Leaves out metrics that an imported recording does not know; how many are left. If it knows none,
+ * the first stays, and is refused with a sentence where it is measured. */
+size_t export_known_columns(const struct export *e, struct stack_column *columns, size_t count);
 
 /* The stacks that a format shows which holds several metrics: the one that was asked for; or
  * what is live, all that was allocated, what was temporary and, unless moments are given, the
@@ -82,6 +98,7 @@ void export_tell_shrunk(struct export *e, const char *format, const struct stack
                         size_t column, const struct value *own);
 
 int export_pprof(struct export *e, struct err *err);
+int export_otlp(struct export *e, struct err *err);
 int export_folded(struct export *e, struct err *err);
 int export_speedscope(struct export *e, struct err *err);
 int export_firefox(struct export *e, struct err *err);

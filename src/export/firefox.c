@@ -531,6 +531,12 @@ int export_firefox(struct export *e, struct err *err)
     int code = stack_table_init(&table, e->recording, e->query, &column, 1, err);
     if (code)
         return code;
+    if (table.windows[0].at.peak || table.windows[0].since.peak) {
+        stack_table_release(&table);
+        return err_set(err, -EINVAL,
+                       "firefox holds what happened in whole intervals, and the peak is inside of "
+                       "one: name another moment");
+    }
     const struct profile *p = table.profile;
     struct firefox x = {.e = e, .table = &table};
     collect_events(&x);

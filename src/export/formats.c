@@ -37,6 +37,8 @@ const struct export_format export_formats[] = {
          "allocations and frees, or CPU samples, over time with stacks; memory counters, marks",
      .loses = "counts or build ids; times are the ends of intervals",
      .takes = ONE_STATE,
+     .timeline = true,
+     .needs = UNKNOWN_TIME | UNKNOWN_HISTORY,
      .write = export_firefox},
     {.name = "callgrind",
      .ending = "callgrind",
@@ -50,6 +52,8 @@ const struct export_format export_formats[] = {
      .reader = "ms_print, massif-visualizer",
      .holds = "the heap over time, with the calls that hold it; peak and end with all stacks",
      .loses = "counts, threads or marks",
+     .timeline = true,
+     .needs = UNKNOWN_TIME | UNKNOWN_HISTORY,
      .takes = EXPORT_METRIC | EXPORT_AT,
      .write = export_massif},
     {.name = "dhat",
@@ -58,6 +62,8 @@ const struct export_format export_formats[] = {
      .holds = "stacks with what they allocated, had at most, at the peak and at the end",
      .loses = "threads, marks or accesses; lifetimes leave out blocks that were freed in the "
               "interval of their allocation",
+     .timeline = true,
+     .needs = UNKNOWN_COUNTS | UNKNOWN_TIME | UNKNOWN_HISTORY,
      .write = export_dhat},
     {.name = "heaptrack",
      .ending = "heaptrack.gz",
@@ -66,6 +72,8 @@ const struct export_format export_formats[] = {
      .loses = "threads, marks or sizes of single blocks; what is live between start, peak and end "
               "is a lower bound",
      .binary = true,
+     .timeline = true,
+     .needs = UNKNOWN_COUNTS | UNKNOWN_TIME,
      .write = export_heaptrack},
     {.name = "chrome",
      .ending = "trace.json",
@@ -74,6 +82,7 @@ const struct export_format export_formats[] = {
      .loses = "stacks",
      .takes = EXPORT_AT | EXPORT_SINCE,
      .all_known = true,
+     .timeline = true,
      .write = export_chrome},
     {.name = "sqlite",
      .ending = "sqlite",
@@ -100,11 +109,20 @@ const struct export_format export_formats[] = {
      .binary = true,
      .all_known = true,
      .write = export_npy},
+    {.name = "otlp",
+     .ending = "otlp.gz",
+     .reader = "OpenTelemetry collectors (experimental)",
+     .holds = "stacks with inlined functions, build ids and threads, a profile for each value",
+     .loses = "times, marks or leaks; the format is experimental and changes",
+     .takes = ONE_STATE,
+     .binary = true,
+     .write = export_otlp},
     {.name = "html",
      .ending = "html",
      .reader = "browsers",
      .holds = "the page of tidemark view, with all of the recording",
-     .whole = true},
+     .whole = true,
+     .all_said = true},
 };
 const size_t export_format_count = sizeof export_formats / sizeof *export_formats;
 
@@ -128,13 +146,15 @@ int export_stacks(struct export *e, struct stack_table *t, struct err *err)
 {
     enum size_kind size = e->query->size;
     bool whole = !e->query->at && !e->query->since;
-    const struct stack_column heap[] = {{METRIC_LIVE, size},
-                                        {METRIC_TOTAL, size},
-                                        {METRIC_TEMPORARY, SIZE_REQUESTED},
-                                        {METRIC_PEAK, size}};
+    struct stack_column heap[] = {{METRIC_LIVE, size},
+                                  {METRIC_TOTAL, size},
+                                  {METRIC_TEMPORARY, SIZE_REQUESTED},
+                                  {METRIC_PEAK, size}};
     const struct stack_column one = {e->query->metric, size};
-    return e->metric_given ? stack_table_init(t, e->recording, e->query, &one, 1, err)
-                           : stack_table_init(t, e->recording, e->query, heap, whole ? 4 : 3, err);
+    if (e->metric_given)
+        return stack_table_init(t, e->recording, e->query, &one, 1, err);
+    size_t count = export_known_columns(e, heap, whole ? 4 : 3);
+    return stack_table_init(t, e->recording, e->query, heap, count, err);
 }
 
 void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,

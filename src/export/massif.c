@@ -265,6 +265,10 @@ int export_massif(struct export *e, struct err *err)
     strbuf_printf(e->out, "desc: tidemark %s\ncmd: %s\ntime_unit: ms\n", TIDEMARK_VERSION,
                   command.data);
     put_snapshots(&m);
+    if (profile_lacks(table.profile, UNKNOWN_USABLE))
+        strbuf_puts(e->notes,
+                    "tidemark export: massif holds no extra bytes of this recording: they "
+                    "are not known\n");
     if (m.cut)
         strbuf_printf(e->notes, "tidemark export: massif holds at most %d calls of a stack\n",
                       DEPTH);

@@ -1,5 +1,5 @@
 /*
- * protobuf: the few kinds of fields that profile.proto has, appended to a strbuf.
+ * protobuf: the few kinds of fields that profiles have, appended to a strbuf.
  */
 #ifndef TIDE_EXPORT_PROTOBUF_H
 #define TIDE_EXPORT_PROTOBUF_H
@@ -15,6 +15,16 @@ static inline void proto_number(struct strbuf *out, unsigned field, uint64_t val
         return;
     strbuf_varint(out, (uint64_t)field << 3);
     strbuf_varint(out, value);
+}
+
+/* Eight bytes, the lowest first. */
+static inline void proto_fixed64(struct strbuf *out, unsigned field, uint64_t value)
+{
+    if (!value)
+        return;
+    strbuf_varint(out, (uint64_t)field << 3 | 1);
+    for (int i = 0; i < 8; i++)
+        strbuf_putc(out, (char)(value >> (8 * i) & 0xff));
 }
 
 static inline void proto_bytes(struct strbuf *out, unsigned field, const char *bytes, size_t size)

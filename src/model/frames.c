@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -11,6 +12,8 @@
 #include "model/name.h"
 #include "model/presets.h"
 #include "model/rust_name.h"
+
+#define FEW_FRAMES 65536 /* room is made for so many at once */
 
 static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
 {
@@ -50,10 +53,8 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
 {
     if (kept_frames_take(t, r, p, focus))
         return;
-    *t = (struct frame_table){.recording = r,
-                              .profile = p,
-                              .focus = focus,
-                              .key = kept_frames_key(r, focus)};
+    *t = (struct frame_table){
+        .recording = r, .profile = p, .focus = focus, .key = kept_frames_key(r, focus)};
     if (t->key)
         t->patterns = kept_frames_patterns(focus);
     if (focus && !focus->no_defaults)
@@ -65,11 +66,14 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     t->run_of = xmalloc((p->nodes.count + 1) * sizeof *t->run_of);
     memset(t->run_of, 0xff, (p->nodes.count + 1) * sizeof *t->run_of);
     size_t count = r->strings.strings.count + 1;
-    t->translated = xmalloc(count * sizeof *t->translated);
+    t->texts = xmalloc(count * sizeof *t->texts);
     t->functions = xmalloc(count * sizeof *t->functions);
     for (size_t i = 0; i < count; i++)
-        t->translated[i] = t->functions[i].name = MAP_NONE;
+        t->texts[i].file = t->texts[i].module = t->functions[i].name = MAP_NONE;
     strpool_add(&t->strings, ""); /* so that 0 means unknown */
+    module_index_init(&t->modules, p);
+    map_reserve(&t->addresses, p->symbols.count);
+    map_reserve(&t->index, p->frames.count < FEW_FRAMES ? p->frames.count : FEW_FRAMES);
 }
 
 void frame_table_free(struct frame_table *t)
@@ -86,7 +90,8 @@ void frame_table_free(struct frame_table *t)
     vec_release(&t->list);
     vec_release(&t->runs);
     map_release(&t->addresses);
-    free(t->translated);
+    module_index_release(&t->modules);
+    free(t->texts);
     free(t->functions);
     free(t->run_of);
     free(t->key);
@@ -179,8 +184,9 @@ void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
 
 uint32_t frame_table_marker(struct frame_table *t, const char *name)
 {
-    return intern(
-        t, (struct call_frame){.name = strpool_add(&t->strings, name), .flags = CALL_MARKER, .unmatched = true});
+    return intern(t, (struct call_frame){.name = strpool_add(&t->strings, name),
+                                         .flags = CALL_MARKER,
+                                         .unmatched = true});
 }
 
 /* The name after renaming and what the focus says about it. */
@@ -230,18 +236,6 @@ static struct renamed function_of(struct frame_table *t, uint32_t string)
     return t->functions[string];
 }
 
-static uint32_t translate(struct frame_table *t, uint32_t string, bool module)
-{
-    if (string >= t->recording->strings.strings.count)
-        return 0;
-    const char *text = strpool_get(&t->recording->strings, string);
-    if (module) /* few distinct ones, and a string may serve as module and as file */
-        return strpool_add(&t->strings, path_base(text));
-    if (t->translated[string] == MAP_NONE)
-        t->translated[string] = strpool_add(&t->strings, text);
-    return t->translated[string];
-}
-
 static uint16_t kind_flags(const struct frame_table *t, enum frame_kind kind)
 {
     if (!t->focus)
@@ -277,28 +271,58 @@ static bool is_interpreter(const char *module)
 }
 
 /* Functions of ours that call the program's, such as main: they would be in every stack. */
-static uint16_t own_flags(const struct frame_table *t, uint32_t module)
+static bool is_recorder(const char *module)
 {
-    return strcmp(frame_table_string(t, module), "libtidemark.so") == 0
-               ? CALL_DROPPED | CALL_RECORDER
-               : 0;
+    return strcmp(module, "libtidemark.so") == 0;
+}
+
+#define OWN_FLAGS (CALL_DROPPED | CALL_RECORDER)
+
+static const struct path_text no_text;
+
+static const struct path_text *file_text(struct frame_table *t, uint32_t string)
+{
+    if (string >= t->recording->strings.strings.count)
+        return &no_text;
+    struct path_text *text = &t->texts[string];
+    if (text->file == MAP_NONE) {
+        const char *path = strpool_get(&t->recording->strings, string);
+        text->file = strpool_add(&t->strings, path);
+        text->std_file = text->file && is_std_file(path);
+    }
+    return text;
+}
+
+static const struct path_text *module_text(struct frame_table *t, uint32_t string)
+{
+    if (string >= t->recording->strings.strings.count)
+        return &no_text;
+    struct path_text *text = &t->texts[string];
+    if (text->module == MAP_NONE) {
+        const char *base = path_base(strpool_get(&t->recording->strings, string));
+        text->module = strpool_add(&t->strings, base);
+        text->own = is_recorder(base);
+        text->interpreter = is_interpreter(base);
+    }
+    return text;
 }
 
 static uint32_t resolved(struct frame_table *t, const struct frame *f, bool interpreter)
 {
     struct renamed function = function_of(t, f->function);
+    const struct path_text *module = module_text(t, f->module), *file = file_text(t, f->file);
     struct call_frame c = {.name = function.name,
-                           .module = translate(t, f->module, true),
-                           .file = translate(t, f->file, false),
+                           .module = module->module,
+                           .file = file->file,
                            .line = f->line,
                            .kind = (uint8_t)f->kind,
                            .unmatched = function.flags & CALL_ALLOCATOR};
-    c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
+    c.flags = function.flags | kind_flags(t, f->kind) | (module->own ? OWN_FLAGS : 0);
     if (f->kind == FRAME_PYTHON)
         c.flags = (uint16_t)((c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON);
     else
-        c.interpreter = interpreter || is_interpreter(frame_table_string(t, c.module));
-    if (c.file && f->kind != FRAME_PYTHON && is_std_file(frame_table_string(t, c.file)))
+        c.interpreter = interpreter || module->interpreter;
+    if (f->kind != FRAME_PYTHON && file->std_file)
         c.flags |= CALL_STD;
     if (c.file && is_in_path(t, frame_table_string(t, c.file)))
         c.flags |= CALL_IN_PATH;
@@ -314,6 +338,51 @@ const struct module *module_at(const struct profile *p, uint64_t address)
         if (pc >= p->modules.items[at].start && pc < p->modules.items[at].end)
             return &p->modules.items[at];
     return NULL;
+}
+
+static const struct module *sorted_modules; /* qsort has no context */
+
+static int by_start(const void *a, const void *b)
+{
+    uint64_t x = sorted_modules[*(const uint32_t *)a].start,
+             y = sorted_modules[*(const uint32_t *)b].start;
+    return (x > y) - (x < y);
+}
+
+void module_index_init(struct module_index *x, const struct profile *p)
+{
+    size_t count = p->modules.count;
+    const struct module *m = p->modules.items;
+    *x = (struct module_index){.profile = p, .order = xcalloc(count + 1, sizeof *x->order)};
+    for (size_t i = 0; i < count; i++)
+        x->order[i] = (uint32_t)i;
+    sorted_modules = m;
+    qsort(x->order, count, sizeof *x->order, by_start);
+    for (size_t i = 1; i < count; i++)
+        if (m[x->order[i]].start < m[x->order[i - 1]].end) {
+            module_index_release(x);
+            return;
+        }
+}
+
+void module_index_release(struct module_index *x)
+{
+    free(x->order);
+    x->order = NULL;
+}
+
+const struct module *module_index_at(const struct module_index *x, uint64_t address)
+{
+    const struct module *m = x->profile->modules.items;
+    uint64_t pc = NODE_PC(address) - 1;
+    size_t at;
+    if (!x->order)
+        return module_at(x->profile, address);
+    BISECT(at, x->profile->modules.count, m[x->order[at]].start <= pc);
+    if (!at)
+        return NULL;
+    m += x->order[at - 1];
+    return pc < m->end && m->epoch <= NODE_EPOCH(address) ? m : NULL;
 }
 
 /* Part of Python's own library, which some builds have in the interpreter itself: json, pickle. */
@@ -336,7 +405,7 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct
                            .kind = FRAME_NATIVE,
                            .unmatched = function.flags & CALL_ALLOCATOR,
                            .interpreter = is_python_library(m) || (m && is_interpreter(base))};
-    c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
+    c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | (is_recorder(base) ? OWN_FLAGS : 0);
     return intern(t, c);
 }
 
@@ -350,7 +419,7 @@ static uint32_t run_at(struct frame_table *t, uint64_t address)
     const struct profile *p = t->profile;
     struct frame_run run = {.first = (uint32_t)t->list.count};
     uint32_t symbols = map_get(&p->symbols, address);
-    const struct module *m = NODE_IS_PYTHON(address) ? NULL : module_at(p, address);
+    const struct module *m = NODE_IS_PYTHON(address) ? NULL : module_index_at(&t->modules, address);
     if (address == NODE_TRUNCATED || address == NODE_INCOMPLETE) {
         *vec_push(&t->list) =
             frame_table_marker(t, address == NODE_TRUNCATED ? "[cut]" : "[no unwind information]");

@@ -54,6 +54,20 @@ struct frame_run {
     uint32_t first, count; /* in frame_table.list */
 };
 
+/* Which module held an address, for many addresses of one profile. */
+struct module_index {
+    const struct profile *profile;
+    uint32_t
+        *order; /* numbers of modules by start; NULL: some overlap, and are searched one by one */
+};
+
+/* What a string of a recording means as a file and as a module; they are few, and frames many. */
+struct path_text {
+    uint32_t file, module; /* in frame_table.strings; MAP_NONE: nobody asked yet */
+    bool std_file;         /* a file of the standard library */
+    bool own, interpreter; /* a module: the recorder, Python */
+};
+
 struct call_paths;
 
 struct frame_table {
@@ -71,12 +85,13 @@ struct frame_table {
     VEC(uint32_t) list; /* frame numbers, innermost first */
     VEC(struct frame_run) runs;
     struct map addresses; /* node address -> run */
-    uint32_t *run_of;     /* node -> run, MAP_NONE: not yet */
-    char *key; /* what the focus says about frames; NULL: not kept for the next question */
-    char *patterns;           /* with a key: --within and --ignore that the flags are of */
-    unsigned taken;           /* how often it was taken up again */
+    struct module_index modules;
+    uint32_t *run_of; /* node -> run, MAP_NONE: not yet */
+    char *key;        /* what the focus says about frames; NULL: not kept for the next question */
+    char *patterns;   /* with a key: --within and --ignore that the flags are of */
+    unsigned taken;   /* how often it was taken up again */
     struct call_paths *paths; /* model/call_paths.h; NULL: not made yet, or not kept */
-    uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
+    struct path_text *texts;  /* by string of the recording */
     struct renamed {
         uint32_t name;
         uint16_t flags;
@@ -102,6 +117,11 @@ struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
 /* The module that held a node's address; among those of other times the latest before it. NULL:
  * none. */
 const struct module *module_at(const struct profile *p, uint64_t address);
+
+/* The same for many addresses. */
+void module_index_init(struct module_index *x, const struct profile *p);
+void module_index_release(struct module_index *x);
+const struct module *module_index_at(const struct module_index *x, uint64_t address);
 
 /* The number of a frame that stands for something else than a function, such as "[cut]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);

@@ -14,6 +14,7 @@ static uint32_t number_of(struct map *m, uint32_t a, uint32_t b)
 static void number_frames(struct group *g)
 {
     struct map groups = {0}, functions = {0}, lines = {0};
+    map_reserve(&groups, g->frames->frames.count / 4);
     for (size_t i = 0; i < g->frames->frames.count; i++) {
         const struct call_frame *f = &g->frames->frames.items[i];
         /* Many Python files have one name and functions of one name: the path tells them apart. */

@@ -227,8 +227,7 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
     *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
                           .count = p->sites.count,
                           .by_max = metric == METRIC_LARGEST,
-                          .in_place = metric_is_time(metric) || metric == METRIC_FAULTS ||
-                                      metric == METRIC_SAMPLES};
+                          .in_place = metric_in_place(metric)};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
     } else if (metric == METRIC_UNTOUCHED) {

@@ -1,7 +1,8 @@
 /*
  * merge: many recordings added up into one (tidemark merge).
  *
- * Recordings are added one at a time; each may be freed as soon as it was added. What stays in
+ * Recordings are added one at a time; each may be freed as soon as it was added. It is changed: its
+ * log is collapsed (model/collapse.h), so that it is of no use for other questions. What stays in
  * memory is bounded by the distinct call paths, names and rows of all inputs, and one line for each
  * input. An input with several processes counts as all of them together
  * (model/combined_profile.h). An input that was merged itself contributes its own inputs.

@@ -162,7 +162,10 @@ static uint32_t place_of_text(struct merge_code *c, enum code_place_kind kind, c
 static uint32_t place_in_file(struct merge_code *c, struct merge_source *s, const struct module *m,
                               uint64_t address)
 {
-    uint32_t file = file_of(c, m), first = (uint32_t)c->frames.count;
+    uint32_t *known_file = &s->file[m - s->profile->modules.items];
+    if (*known_file == MAP_NONE)
+        *known_file = file_of(c, m);
+    uint32_t file = *known_file, first = (uint32_t)c->frames.count;
     uint64_t inside = NODE_PC(address) - m->bias;
     uint32_t count = take_frames(c, s, address);
     uint32_t *place = map_at(&c->by_address, (uint64_t)file << 38 | inside);
@@ -219,7 +222,7 @@ static uint32_t place_of(struct merge_code *c, struct merge_source *s, uint64_t 
         return place_of_names(c, s, NULL, address, CODE_PYTHON);
     if (NODE_IS_POOL(address))
         return place_of_names(c, s, NULL, address, CODE_POOL);
-    const struct module *m = module_at(s->profile, address);
+    const struct module *m = module_index_at(&s->modules, address);
     if (m && (!m->path || !*m->path)) /* model/combined_profile.h */
         m = NULL;
     uint64_t inside = m ? NODE_PC(address) - m->bias : 0;
@@ -232,6 +235,11 @@ void merge_code_add(struct merge_code *c, struct merge_source *s)
 {
     const struct profile *p = s->profile;
     s->node = xcalloc(p->nodes.count + 1, sizeof *s->node);
+    size_t modules = (p->modules.count + 1) * sizeof *s->file;
+    s->file = xmalloc(modules);
+    memset(s->file, 0xff, modules);
+    module_index_init(&s->modules, p);
+    map_reserve(&s->place, p->symbols.count);
     for (size_t i = 1; i < p->nodes.count; i++) {
         const struct node *n = &p->nodes.items[i];
         uint32_t known = map_get(&s->place, n->address);
@@ -247,4 +255,6 @@ void merge_code_add(struct merge_code *c, struct merge_source *s)
         }
         s->node[i] = *node;
     }
+    module_index_release(&s->modules);
+    free(s->file);
 }

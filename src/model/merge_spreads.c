@@ -119,14 +119,14 @@ static void measure_all(struct measured *m, const struct profile *p, bool in_pla
     *m = (struct measured){0};
     for (int metric = 0; metric < METRICS; metric++) {
         q.metric = (enum metric)metric;
-        if (measure_window(p, &q, &window, NULL))
+        if (metric_in_place(q.metric) != in_place || measure_window(p, &q, &window, NULL))
             continue;
         struct measure *one = &m->of[m->count];
         measure_sites(one, p, q.metric, q.size, &window);
         bool any = false;
         for (size_t i = 0; i < one->count && !any; i++)
             any = !value_is_zero(one->sites[i]);
-        if (any && one->in_place == in_place)
+        if (any)
             m->metric[m->count++] = q.metric;
         else
             measure_release(one);

@@ -5,6 +5,7 @@
 #define TIDE_MODEL_MERGE_STATE_H
 
 #include "base/map.h"
+#include "model/frames.h"
 #include "model/query.h"
 #include "store/merge.h"
 #include "store/recording.h"
@@ -55,6 +56,8 @@ struct merge_source {
     const struct profile *profile;
     uint32_t *string; /* its strings -> code.strings, MAP_NONE: not yet */
     struct map place; /* its addresses -> places */
+    struct module_index modules;
+    uint32_t *file; /* its modules -> code.files, MAP_NONE: not yet */
     uint32_t *node, *thread, *site;
 };
 

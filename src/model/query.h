@@ -46,6 +46,12 @@ static inline bool metric_is_time(enum metric m)
     return m == METRIC_CPU || m == METRIC_WALL || m == METRIC_WAITING;
 }
 
+/* Is the innermost frame charged, whatever it is? Time in malloc is malloc's. */
+static inline bool metric_in_place(enum metric m)
+{
+    return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_SAMPLES;
+}
+
 /* What its amounts are: "ns", "samples" or "bytes". */
 static inline const char *metric_unit(enum metric m)
 {

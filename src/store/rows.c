@@ -4,7 +4,7 @@
 
 #define STRING_OVERHEAD 32 /* of the allocator, and for the pointer to it */
 
-uint64_t cursor_varint(struct cursor *c)
+uint64_t cursor_long_varint(struct cursor *c)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

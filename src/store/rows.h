@@ -41,7 +41,23 @@ static inline const struct unit *unit_of(const struct units *u, size_t site)
     return (const struct unit *)(const void *)((const char *)u->items + site * u->size + u->offset);
 }
 
-uint64_t cursor_varint(struct cursor *c);
+uint64_t cursor_long_varint(struct cursor *c);
+/* Most numbers have one byte or two. */
+static inline uint64_t cursor_varint(struct cursor *c)
+{
+    if (c->end - c->at >= 2) {
+        uint64_t first = c->at[0], second = c->at[1];
+        if (first < 0x80) {
+            c->at += 1;
+            return first;
+        }
+        if (second < 0x80) {
+            c->at += 2;
+            return (first & 0x7f) | second << 7;
+        }
+    }
+    return cursor_long_varint(c);
+}
 /* A count of things that take at least `least` bytes each in what is left; more is damage, and
  * gives 0. */
 uint64_t cursor_count(struct cursor *c, size_t least);

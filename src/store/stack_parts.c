@@ -103,6 +103,7 @@ void frames_put(struct strbuf *b, const struct profile *p)
 void frames_take(struct cursor *c, struct profile *p)
 {
     uint64_t runs = cursor_items(c, 2, SYMBOL_BYTES), address = 0, total = 0;
+    map_reserve(&p->symbols, runs);
     for (uint64_t i = 0; i < runs; i++)
         *map_at(&p->symbols, address += (uint64_t)unzigzag(cursor_varint(c))) = (uint32_t)i;
     *vec_push(&p->frame_runs) = 0;

@@ -44,6 +44,9 @@ def fields(data):
         tag = varint()
         if tag & 7 == 0:
             found.append((tag >> 3, varint()))
+        elif tag & 7 == 1:
+            found.append((tag >> 3, int.from_bytes(data[at:at + 8], "little")))
+            at += 8
         else:
             size = varint()
             found.append((tag >> 3, data[at:at + size]))

@@ -249,7 +249,7 @@ def test_documented(t):
     """The formats of --help are those of the manual page and of docs/export.md, with their endings."""
     text = t.run("export", "--help")[0]
     shown = re.findall(r"^ {19}(\w+) +\S", text.split("one of:")[1].split("-o FILE")[0], re.MULTILINE)
-    t.equal("formats", shown, ["pprof", "folded", "speedscope", "firefox", "callgrind", "massif", "dhat", "heaptrack", "chrome", "sqlite", "csv", "npy", "html"])
+    t.equal("formats", shown, ["pprof", "folded", "speedscope", "firefox", "callgrind", "massif", "dhat", "heaptrack", "chrome", "sqlite", "csv", "npy", "otlp", "html"])
     table = re.findall(r"^\| `(\w+)` \| `\.([\w.]+)` \|", read(os.path.join(ROOT, "docs", "export.md")), re.MULTILINE)
     t.equal("docs/export.md", [name for name, _ in table], shown)
     page = read(os.path.join(ROOT, "docs", "man", "tidemark-export.1"))
@@ -273,7 +273,7 @@ def test_wrong_usage(t):
     for arguments, status, words in (((), 2, "--format is missing"), (("--format", "pprov"), 2, "one of pprof, folded"),
                                      (("--format", "massif", "--since", "high"), 2, "leave out --since"), (("--format", "dhat", "--metric", "live"), 2, "leave out --metric"),
                                      (("--format", "heaptrack", "--at", "high"), 2, "leave out --at"), (("--format", "massif", "--metric", "total"), 2, "live, mapped or pool"),
-                                     (("--format", "firefox", "--metric", "faults"), 2, "live, total or cpu"), (("--format", "pprof", "--table", "marks"), 2, "leave out --table"),
+                                     (("--format", "firefox", "--metric", "faults"), 2, "live, total or cpu"), (("--format", "firefox", "--at", "peak"), 2, "the peak is inside of one"), (("--format", "pprof", "--table", "marks"), 2, "leave out --table"),
                                      (("--format", "csv", "--table", "mark"), 2, "one of report, leaks"), (("--format", "sqlite", "-o", "-"), 2, "name a file"),
                                      (("--format", "sqlite", "--within", "main"), 2, "holds all of a recording"), (("--format", "html", "--process", "1"), 2, "leave out --process"),
                                      (("--format", "pprof", "--metric", "cpu"), 1, "no CPU samples"), (("--format", "pprof", "--process", "1"), 1, "no process 1"),

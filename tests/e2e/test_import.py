@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 
+from exported import record, same
 from harness import Failed, cases, line_of
 
 # What tests/programs/imported.c allocates: calls, bytes; live at the end; live at the peak; freed at once.
@@ -377,6 +378,95 @@ def own_stacks(t, profile, metric, key):
             names = tuple(f["function"] for f in row["stack"])
             found[names] = found.get(names, 0) + row[key]
     return found
+
+
+def place(frame):
+    """What valgrind's formats have behind a function: its line, or else its library."""
+    return (os.path.basename(frame["file"]), frame["line"]) if frame["file"] and frame["line"] else ("", 0)
+
+
+# What both directions of a format hold: of a frame, of a stack, and of the totals.
+FRAMES = {"pprof": lambda f: (f["function"], f["file"] or "", f["line"] or 0, f["kind"] == "inlined"),
+          "heaptrack": lambda f: (f["function"].replace("\n", " "), f["module"] or "", f["file"] or "", f["line"] or 0),
+          "dhat": lambda f: (f["function"], *place(f)), "massif": lambda f: (f["function"], *place(f)),
+          "folded": lambda f: f["function"].replace(";", ":")}
+FIGURES = {"pprof": {"total": ("bytes", "count"), "live": ("bytes", "count")},
+           "heaptrack": {"total": ("bytes", "count"), "live": ("bytes", "count"), "peak": ("bytes", "count"), "temporary": ("count",)},
+           "dhat": {"total": ("bytes", "count"), "live": ("bytes", "count"), "peak": ("bytes", "count"), "sitepeak": ("bytes", "count")},
+           "massif": {"live": ("bytes",), "peak": ("bytes",)}}
+TOTALS = {"pprof": ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes"), "massif": ("live_bytes", "peak_bytes"),
+          "dhat": ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes"),
+          "heaptrack": ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary_allocations")}
+
+
+def held(t, profile, metric, figures, frame, thread):
+    """{stack: figures} with what the format has of a frame."""
+    found = {}
+    for row in t.report(profile, metric, "--by", "stack", "--no-fold")["rows"]:
+        key = (row["thread"] if thread else None, *(frame(f) for f in row["stack"]))
+        found[key] = tuple(a + (row[k] or 0) for a, k in zip(found.get(key, (0,) * len(figures)), figures))
+    return {k: v for k, v in found.items() if any(v)}
+
+
+def there_and_back(t, recorded, name, *options, metric=()):
+    path, out = t.file("exported." + name), t.file("back.tide")
+    t.run("export", recorded, "--format", name, "-o", path, "--no-fold", *options)
+    t.equal("export of %s: %s" % (name, t.stderr), t.status, 0)
+    t.run("import", path, "-o", out, *metric)
+    t.equal("import of %s: %s" % (name, t.stderr), t.status, 0)
+    return out
+
+
+@cases(name=tuple(FIGURES), kind=("native", "python", "hostile"))
+def test_round_trip(t, name, kind):
+    """Every stack with each frame, each figure and each total that both directions of a format hold comes back as it was."""
+    recorded = record(t, kind)
+    profile = there_and_back(t, recorded, name)
+    for metric, figures in FIGURES[name].items():
+        if kind == "hostile" and name == "massif":  # a name with parentheses is not to be told from its place
+            before, after = (t.report(p, metric)["sum"]["bytes"] for p in (recorded, profile))
+            t.equal("sum of %s" % metric, after, before)
+            continue
+        before, after = (held(t, p, metric, figures, FRAMES[name], name == "pprof") for p in (recorded, profile))
+        same(t, "%s of %s" % (metric, kind), after, before)
+        t.true("there are some of %s" % metric, before or metric == "temporary")
+    before, after = (t.report(p)["totals"] for p in (recorded, profile))
+    t.equal("totals", {k: after[k] for k in TOTALS[name]}, {k: before[k] for k in TOTALS[name]})
+    t.equal("all others are not known", [k for k, v in after.items() if v is not None and k not in TOTALS[name]],
+            ["peak_time_ns"] if name in ("heaptrack", "massif") or (name == "dhat" and after["peak_time_ns"] is not None) else [])
+    if name != "massif" and name != "pprof":
+        t.equal("command", t.report(profile)["command"][:1], t.report(recorded)["command"][:1])
+
+
+@cases(metric=("live", "total", "peak"), kind=("native", "python"))
+def test_folded_round_trip(t, metric, kind):
+    recorded = record(t, kind)
+    profile = there_and_back(t, recorded, "folded", "--metric", metric, metric=("--metric", metric))
+    before, after = (held(t, p, metric, ("bytes",), FRAMES["folded"], False) for p in (recorded, profile))
+    same(t, metric, after, before)
+
+
+def test_pprof_metrics_round_trip(t):
+    """CPU time and the peak, which pprof holds if they are asked for."""
+    recorded = t.record("/usr/bin/python3", "-c", "sum(i * i for i in range(3000000))", opts=("--cpu",))
+    for metric in ("cpu", "peak"):
+        profile = there_and_back(t, recorded, "pprof", "--metric", metric)
+        before, after = (held(t, p, metric, ("bytes", "count"), FRAMES["pprof"], True) for p in (recorded, profile))
+        same(t, metric, after, before)
+        t.true("there is some " + metric, before)
+
+
+def test_massif_timeline_round_trip(t):
+    """Each snapshot of the file is a moment of the recording that comes back."""
+    recorded = record(t, "native")
+    profile = there_and_back(t, recorded, "massif")
+    with open(t.file("exported.massif")) as file:
+        text = file.read()
+    points = list(zip(re.findall(r"^time=(\d+)$", text, re.MULTILINE), re.findall(r"^mem_heap_B=(\d+)$", text, re.MULTILINE)))
+    times = [int(time) for time, _ in points]  # of several in one millisecond, a time does not tell which is meant
+    want = {int(time): int(size) for time, size in points if times.count(int(time)) == 1 and int(time)}
+    t.equal("live at each", {time: t.report(profile, "live", "--at", "%dms" % time)["totals"]["live_bytes"] for time in want}, want)
+    t.equal("and at the end", t.report(profile)["totals"]["live_bytes"], int(points[-1][1]))
 
 
 BOTH_HOLD = {"pprof": ("total", "live"), "dhat": ("total", "live", "peak"), "heaptrack": ("total", "live", "peak"), "massif": ("live", "peak")}

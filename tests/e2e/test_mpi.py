@@ -110,6 +110,27 @@ def test_launchers(t):
     t.equal("nonsense is no rank", [v["rank"] for v in inputs(t, t.file("m.tide")).values()], [None])
 
 
+def test_slurm_and_pmi(t):
+    """How many ranks there are, and how many of them here: with all of them here, one file and nothing else is left."""
+    program, host = t.build("rank.c", "-O1"), socket.gethostname()
+    for name, common, each in (
+            ("slurm", {"SLURM_NTASKS": "3", "SLURM_STEP_TASKS_PER_NODE": "3", "SLURM_NODEID": "0", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}, "SLURM_PROCID"),
+            ("pmi", {"PMI_SIZE": "3", "MPI_LOCALNRANKS": "3", "PMI_JOBID": "j1"}, "PMI_RANK")):
+        for rank in range(3):
+            t.run("run", "--quiet", "--merge", t.file(name + ".tide"), program, env={**common, each: str(rank), "RANK": str(rank)})
+            t.equal("status: " + t.stderr, t.status, 0)
+        t.equal("inputs of " + name, sorted(inputs(t, t.file(name + ".tide"))), ["rank 0", "rank 1", "rank 2"])
+    t.equal("nothing else is left", sorted(os.listdir(t.dir)), ["pmi.tide", "slurm.tide"])
+    for tasks, node, local in (("2(x2),1", "2", 1), ("2(x2),1", "1", 2), ("5", "0", 5), ("1,4", "1", 4)):
+        common = {"SLURM_NTASKS": "5", "SLURM_TASKS_PER_NODE": tasks, "SLURM_NODEID": node, "SLURM_JOB_ID": "8", "SLURM_STEP_ID": "0"}
+        merged = t.file("node.tide" if local == 5 else "node.%s.tide" % host)
+        for rank in range(local):
+            t.run("run", "--quiet", "--merge", t.file("node.tide"), program, env={**common, "SLURM_PROCID": str(rank), "RANK": str(rank)})
+        t.equal("ranks of %s on node %s" % (tasks, node), len(inputs(t, merged)), local)
+        t.true("no folder is left", not glob.glob(t.file("node.tide.parts*")), os.listdir(t.dir))
+        os.unlink(merged)
+
+
 def test_machines_of_a_job(t):
     """Where a job has more ranks than there are here, each machine has its file."""
     program, host = t.build("rank.c", "-O1"), socket.gethostname()

@@ -4,15 +4,19 @@ import gzip
 import http.server
 import io
 import os
+import re
 import socket
 import ssl
 import stat
 import subprocess
 import threading
+import time
 import urllib.parse
 
 from exported import record, stacks
-from test_export import Pprof
+from harness import eventually
+from test_export import Pprof, fields, packed
+from test_otlp import Otlp
 
 TYPES = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
 TOKEN = "not-to-be-shown"
@@ -32,6 +36,38 @@ class Received:
         name, _, labels = self.query["name"].partition("{")
         return name, dict(pair.split("=", 1) for pair in labels.rstrip("}").split(",") if pair)
 
+    def problem(self):
+        """What Pyroscope refuses, by its documentation of /ingest and of the limits that it has unless it is configured otherwise."""
+        if self.path.endswith("/v1development/profiles"):
+            return self.otlp_problem()
+        if set(self.query) != {"name", "from", "until", "format", "spyName"} or self.query["format"] != "pprof":
+            return "parameters %s" % sorted(self.query)
+        series = re.fullmatch(r"[A-Za-z0-9_./-]{1,1024}\{((?:[a-zA-Z_][a-zA-Z0-9_]{0,1023}=[^,{}]{1,2048},?)*)\}", self.query["name"])
+        if not series or series.group(1).endswith(","):
+            return "the name %s" % self.query["name"]
+        keys = list(self.series()[1])
+        if len(keys) != len(set(keys)) or len(keys) > 30 or any(key.startswith("__") for key in keys):
+            return "labels %s" % keys
+        start, end, now = int(self.query["from"]), int(self.query["until"]), time.time()
+        if not (start <= end and now - 3600 <= end <= now + 600):
+            return "times %d to %d at %d" % (start, end, now)
+        profile = self.profile()
+        samples = [fields(v) for n, v in profile.fields if n == 2]
+        if len(gzip.decompress(self.body)) > 4 << 20 or len(samples) > 16000:
+            return "%d samples in %d bytes" % (len(samples), len(gzip.decompress(self.body)))
+        if any(len(packed(dict(s)[1])) > 1000 or len([1 for n, _ in s if n == 3]) > 100 for s in samples):
+            return "a stack of more than 1,000 calls, or more than 100 labels"
+        return None
+
+    def otlp_problem(self):
+        """OTLP/HTTP: protobuf, packed as the header says; and the rules of the format."""
+        if (self.headers["Content-Type"], self.headers["Content-Encoding"]) != ("application/x-protobuf", "gzip"):
+            return "headers %s" % self.headers
+        return self.otlp().problems or None
+
+    def otlp(self):
+        return Otlp(io.BytesIO(self.body))
+
     def profile(self):
         return Pprof(io.BytesIO(self.body))
 
@@ -41,10 +77,10 @@ class Received:
 
 
 class Server:
-    """Answers with the given statuses, then with 200."""
+    """Answers with the given statuses, then with 200, but with 422 to what Pyroscope would refuse."""
 
     def __init__(self, statuses=(), context=None, port=0):
-        self.received, self.statuses, self.at_request = [], list(statuses), None
+        self.received, self.statuses, self.at_request, self.problems = [], list(statuses), None, []
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,7 +88,9 @@ class Server:
                 outer.received.append(Received(self))
                 if outer.at_request:
                     outer.at_request()
-                status = outer.statuses.pop(0) if outer.statuses else 200
+                problem = outer.received[-1].problem()
+                outer.problems += [problem] if problem else []
+                status = outer.statuses.pop(0) if outer.statuses else 422 if problem else 200
                 self.send_response(status)
                 text = b"" if status == 200 else b"reason\x1b[31m %d\nsecond line" % status
                 self.send_header("Content-Length", str(len(text)))
@@ -77,6 +115,7 @@ class Server:
         self.http.shutdown()
         self.http.server_close()
         self.thread.join()
+        assert not self.problems, self.problems
 
 
 def push(t, profile, url, *options, status=0, env=None):
@@ -358,13 +397,100 @@ def test_run_without_a_server(t):
     """The program runs as it would; the recording says that something is missing, and stderr why."""
     steps, out = t.file("step"), t.file("app.tide")
     url = "http://127.0.0.1:%d" % free_port()
+    program = t.build("grows_on_command.c", "-O1")
     for step in (1, 2):
         open("%s.%d" % (steps, step), "w").close()
-    t.run("run", "--quiet", "-o", out, "--push", url, t.build("grows_on_command.c", "-O1"), steps, "1", env={"no_proxy": "*"})
+    cache = t.file("cache")
+    t.run("run", "--quiet", "-o", out, "--push", url, program, steps, "1", env={"no_proxy": "*", "XDG_CACHE_HOME": cache})
     t.equal("status", (t.status, len(t.stderr.splitlines())), (0, 1))
-    t.true("said", t.stderr.startswith("tidemark run: not pushed: %s: " % url), t.stderr)
-    for options in (("--every", "1s"), ("--push-label", "a=b"), ("--push", "ftp://x"), ("--push", url, "--push-label", "x"),
+    queue = os.path.join(cache, "tidemark-push", "http___127.0.0.1_%d" % int(url.rsplit(":", 1)[1]))
+    t.true("said", t.stderr.startswith("tidemark run: not pushed: %s: " % url) and t.stderr.endswith("; kept in %s\n" % queue), t.stderr)
+    with Server() as server:
+        said = t.run("push", "--to", server.url, "--queue", queue, env={"no_proxy": "*"})[1]
+        t.equal("what was kept can be sent", (t.status, said), (0, "tidemark push: sent 1 profile from the queue first\n"))
+        t.equal("it is the last state", [grown(r) for r in server.received], [1])
+    t.equal("and is gone", os.listdir(queue), [])
+    t.run("run", "--quiet", "-o", out, "--push", url, "--push-queue", "off", program, steps, "1", env={"no_proxy": "*", "XDG_CACHE_HOME": cache})
+    t.true("no queue", "kept" not in t.stderr and t.stderr.startswith("tidemark run: not pushed: "), t.stderr)
+    t.run("push", "--to", url)
+    t.true("push needs a file or a queue", t.status == 2 and "--queue" in t.stderr, t.stderr)
+    for options in (("--every", "1s"), ("--push-label", "a=b"), ("--push-queue", "x"), ("--push-queue-size", "1M"), ("--push", url, "--push-queue-size", "x"), ("--push", "ftp://x"), ("--push", url, "--push-label", "x"),
                     ("--push", url, "--every", "1ms"), ("--push", url, "--snapshot-every", "10s"), ("--push", url, "--keep", "3"),
                     ("--push", url, "-o", "|cat")):
         t.run("run", *options, "true")
         t.equal("wrong usage: %s" % (options,), (t.status, len(t.stderr.splitlines())), (2, 1))
+
+
+def started(t, *arguments):
+    return subprocess.Popen([t.tidemark, "run", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            env={**os.environ, "no_proxy": "*", "TIDEMARK_PUSH_TOKEN": ""})
+
+
+def kept(queue):
+    return [n for n in os.listdir(queue) if n.endswith(".tidemark-push")] if os.path.isdir(queue) else []
+
+
+def test_run_queues(t):
+    """The server comes up after the third snapshot: what was kept is sent first, oldest first, and nothing is missing."""
+    steps, out, queue, port = t.file("step"), t.file("app.tide"), t.file("queue"), free_port()
+    child = started(t, "--quiet", "-o", out, "--push", "http://127.0.0.1:%d" % port, "--every", "0.1s", "--push-queue", queue,
+                    t.build("grows_on_command.c", "-O1"), steps, "1", "2")
+    eventually("three are kept", lambda: len(kept(queue)) >= 3)
+    first = sorted(kept(queue))[0]
+    with Server(port=port) as server:
+        server.at_request = lambda: open("%s.%d" % (steps, {0: 1, 1: 2, 3: 3}[grown(server.received[-1])]), "w").close()
+        said = child.communicate()[1]
+        t.equal("run", (child.returncode, said), (0, b""))
+        sizes = [grown(r) for r in server.received]
+        t.true("all steps", sorted(set(sizes)) == [0, 1, 3] and sizes == sorted(sizes), sizes)
+        until = [int(r.query["until"]) for r in server.received]
+        t.true("in the order of time, with those that were kept", until == sorted(until) and sizes.count(0) >= 3, until)
+        live = t.report(out)["sum"]
+        t.equal("the last is the recording", server.received[-1].sums(), (live["count"], live["bytes"]))
+    t.equal("the queue is empty", kept(queue), [])
+    t.true("first was kept", first.endswith(".tidemark-push"))
+    t.equal("no note: nothing was lost", [n for n in t.report(out)["notes"] if "push" in n], [])
+
+
+def test_run_queue_is_bounded(t):
+    """Without a server, the queue keeps the newest within its size, and the recording says that some were dropped."""
+    steps, out, queue = t.file("step"), t.file("app.tide"), t.file("queue")
+    url = "http://127.0.0.1:%d" % free_port()
+    child = started(t, "--quiet", "-o", out, "--push", url, "--every", "0.1s", "--push-queue", queue, "--push-queue-size", "2K",
+                    t.build("grows_on_command.c", "-O1"), steps, "1")
+    names = set()
+
+    def many():
+        names.update(kept(queue))
+        return len(names) >= 12
+
+    eventually("twelve were kept", many)
+    for step in (1, 2):
+        open("%s.%d" % (steps, step), "w").close()
+    said = child.communicate()[1].decode()
+    t.equal("status", child.returncode, 0)
+    t.true("one line", said.count("\n") == 1 and said.startswith("tidemark run: not pushed: ") and said.endswith("kept in %s\n" % queue), said)
+    size = sum(os.path.getsize(os.path.join(queue, n)) for n in kept(queue))
+    t.true("its size", 0 < size <= 2048, size)
+    t.equal("which", sorted(kept(queue))[:-1], [n for n in sorted(names | set(kept(queue))) if n in kept(queue)][:-1])
+    t.equal("the recording says so", [n.split(":")[0] for n in t.report(out)["notes"] if "--push" in n][:1],
+            ["at snapshot %s the queue of --push was full" % next((n.split()[2] for n in t.report(out)["notes"] if "--push" in n), "?")])
+
+
+def test_otlp(t):
+    """--format otlp: to the path of OTLP/HTTP, with labels as attributes of the resource; also from the queue."""
+    profile, queue = record(t, "native"), t.file("queue")
+    options = ("--format", "otlp", "--label", "commit=abc", "--name", "app-1", "--queue", queue)
+    push(t, profile, "http://127.0.0.1:%d" % free_port(), *options, "--retries", "0", status=1)
+    with Server() as server:
+        said = push(t, profile, server.url, *options)
+        t.equal("said", said[0], "sent 1 profile from the queue first")
+        t.equal("where", [r.path for r in server.received], ["/v1development/profiles"] * 2)
+        for received in server.received:
+            got = received.otlp()
+            t.equal("of what", (got.resource["service.name"], got.resource["commit"]), ("app-1", "abc"))
+            sums = [sum(v[0] for v in p["stacks"].values()) for p in got.profiles]
+            want = reported(t, profile)
+            t.equal("sums", sums, [want[3], want[2], want[1], want[0]])
+            t.equal("no threads: they would be series", [p["threads"] for p in got.profiles], [{}] * 4)
+    t.true("wrong format", "'pprof' or 'otlp'" in push(t, profile, "http://127.0.0.1:1", "--format", "json", status=2)[0])

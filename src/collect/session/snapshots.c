@@ -81,6 +81,13 @@ static int give_look(struct client *asker, const struct strbuf *bytes)
     return code;
 }
 
+#define DROPPED 2 /* exit status of a writer: the queue dropped older ones */
+
+static int push_status(int code)
+{
+    return code == -ENOSPC ? DROPPED : code != 0;
+}
+
 static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name, unsigned number,
                                      struct client *asker)
 {
@@ -93,7 +100,7 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     if (is_look(asker))
         _exit(give_look(asker, &bytes) != 0);
     if (is_pushed(s, asker))
-        _exit(s->options->push_snapshot(s->options->push_context, &bytes, &err) != 0);
+        _exit(push_status(s->options->push_snapshot(s->options->push_context, &bytes, &err)));
     int code = output_write(&name, &bytes, &err);
     if (is_waited_for(asker)) {
         char *text =
@@ -135,8 +142,12 @@ static void settle(struct session *s, struct snapshot *one, int status)
     if (status != 0 && one->file && output_is_file(one->file))
         output_discard(one->file, one->writer);
     if (status != 0 && one->ours) {
-        set_note(s, "snapshot %N could not be %s", (uint64_t)one->number,
-                 one->file ? "written" : "pushed");
+        if (!one->file && WIFEXITED(status) && WEXITSTATUS(status) == DROPPED)
+            set_note(s, "at snapshot %N the queue of --push was full: it dropped its oldest",
+                     (uint64_t)one->number);
+        else
+            set_note(s, "snapshot %N could not be %s", (uint64_t)one->number,
+                     one->file ? "written" : "pushed");
         one->ours = false;
     }
     one->writer = 0;
