@@ -13,7 +13,8 @@ mkdir -p "$tree"
 git ls-files -z | tar --null -T - -cf - | tar -C "$tree" -xf -
 cp -r packaging/debian "$tree/debian"
 (cd "$tree" && dpkg-buildpackage -us -uc -b >"$build/deb/log" 2>&1) || { tail -40 "$build/deb/log"; exit 1; }
+# The list of changes names all packages: they must still be beside it.
+lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$build"/deb/*.changes
 rm -f "$build"/dist/*.deb
 mv "$build"/deb/*.deb "$build/dist/"
-lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$build"/deb/*.changes "$build"/dist/*.deb
 ls "$build"/dist/*.deb

@@ -101,9 +101,11 @@ make_sysroot() {
 }
 
 write_machine_file() {
+    local headers="" # a cross compiler looks into folders of its own first, which have this machine's glibc
+    [ -z "$cross" ] || headers=", '-isystem', '$root/usr/include/$triplet', '-isystem', '$root/usr/include'"
     cat <<END
 [binaries]
-c = ['${CC:-${cross}gcc}', '--sysroot=$root', '-B$root/usr/lib/$triplet']
+c = ['${CC:-${cross}gcc}', '--sysroot=$root', '-B$root/usr/lib/$triplet'$headers]
 END
     [ "$cross" ] || return 0
     cat <<END

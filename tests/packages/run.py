@@ -228,7 +228,7 @@ def build_programs(build, folder, machine="x86_64"):
     """For every glibc, as the tool is."""
     os.makedirs(folder, exist_ok=True)
     sysroot, triplet = os.path.join(build, "portable", "sysroot"), machine + "-linux-gnu"
-    cc = [triplet + "-gcc", "--sysroot=" + sysroot, "-B%s/usr/lib/%s" % (sysroot, triplet), "-g", "-O1", "-I", PROGRAMS,
+    cc = [triplet + "-gcc", "--sysroot=" + sysroot, "-B%s/usr/lib/%s" % (sysroot, triplet), "-isystem", sysroot + "/usr/include", "-g", "-O1", "-I", PROGRAMS,
           "-I", os.path.join(ROOT, "include")]
     for name in ("holes", "forks_threaded", "many_threads"):
         subprocess.check_call([*cc, os.path.join(PROGRAMS, name + ".c"), "-o", os.path.join(folder, name), "-pthread", "-Wl,--no-as-needed", "-ldl"])

@@ -12,9 +12,9 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#define STOPPED_RED_ZONE       16         /* bytes below the stack pointer: none are in use */
-#define STOPPED_EXTENDED_SET   NT_PRFPREG /* vectors, which may hold addresses, */
-#define STOPPED_EXTENDED_BYTES 1024       /* in less than this; of longer ones the first 16 bytes */
+#define STOPPED_RED_ZONE       16          /* bytes below the stack pointer: none are in use */
+#define STOPPED_EXTENDED_SET   NT_FPREGSET /* vectors, which may hold addresses, */
+#define STOPPED_EXTENDED_BYTES 1024 /* in less than this; of longer ones the first 16 bytes */
 
 /*
  * glibc has a thread's own variables above the thread pointer, up to the end of its stack, and its
