@@ -479,12 +479,14 @@ bool thread_room(struct thread *t, unsigned events)
         struct {
             long seconds, ns;
         } nap = {0, (long)nap_ns};
+        if (!waited_ns)
+            atomic_fetch_add_explicit(&t->ring->waits, 1, memory_order_relaxed);
         sys_call(SYS_nanosleep, &nap, 0L);
         waited_ns += nap_ns;
         if (nap_ns < 1000000)
             nap_ns *= 2;
         if (waited_ns >= 200000000) {
-            waited_ns = 0;
+            waited_ns = 1;
             if (atomic_load(&recorder.header->detached) || !recorder_collector_alive())
                 recorder_stop();
         }

@@ -24,7 +24,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 9
+#define WIRE_VERSION 10
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 #define WIRE_DORMANT 0x646f726du       /* no value that a program writes there by accident */
@@ -295,6 +295,7 @@ struct wire_ring {
     _Alignas(64) _Atomic uint64_t written; /* by the program, after the words it covers */
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
+    _Atomic uint64_t waits;                /* by the program: times that it waited for room */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
     _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */

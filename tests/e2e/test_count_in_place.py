@@ -52,3 +52,9 @@ def test_of_another_file(t, name):
     os.environ.update(IN_PLACE)  # of this test's process
     module = importlib.import_module("test_" + name.split(".")[0])
     dict(harness.tests_of(module))[name](t)
+
+
+def test_no_waiting(t):
+    """However fast a program allocates, and whether anybody reads, it does not wait."""
+    profile = t.record(t.build(os.path.join(ROOT, "bench", "synthetic.c"), "-O1", "-pthread"), "8", "2", "4", "1000", "2000000", env=IN_PLACE)
+    t.equal("waits", t.report(profile)["waits"], 0)

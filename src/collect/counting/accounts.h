@@ -42,6 +42,7 @@ struct early_row {
 struct accounts {
     const char *windows[ACCOUNTS_WINDOWS];
     uint32_t limit;
+    uint32_t end;                  /* numbers below are claimed, as far as is known */
     VEC(uint32_t) ledger_accounts; /* by number: 1 + that of the ledger; 0: not met */
     struct map shown_of;           /* account -> index in shown */
     VEC(struct shown_row) shown;

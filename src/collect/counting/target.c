@@ -333,10 +333,26 @@ static void close_boundaries(struct target *t)
     t->boundaries.count = 0;
 }
 
+static bool interval_is_due(const struct target *t, uint64_t now_ns)
+{
+    return !t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns;
+}
+
+static bool tells_by_itself(const struct target *t)
+{
+    return t->in_place && t->header;
+}
+
+void target_end_interval(struct target *t, uint64_t now_ns)
+{
+    if (tells_by_itself(t) && interval_is_due(t, now_ns) && !t->boundaries.count)
+        target_boundary(t, now_ns);
+}
+
 uint64_t target_drain(struct target *t, uint64_t now_ns)
 {
     /* Events that see the new tick are after this moment. */
-    if (!t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns)
+    if (!tells_by_itself(t) && interval_is_due(t, now_ns))
         target_boundary(t, now_ns);
     else
         add_boundaries(t, tick_now(t), now_ns);
@@ -427,6 +443,9 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->profile.duration_ns = now_ns;
     if (!t->header)
         return;
+    t->profile.waits = 0;
+    for (size_t i = 0; i < t->readers.count; i++)
+        t->profile.waits += atomic_load(&t->readers.items[i].ring->waits);
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
     t->end = atomic_load(&t->header->end);

@@ -238,6 +238,9 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
+/* The same if it is time, of a program that counts in place: until the next target_drain its threads
+ * may tell by themselves what they have counted, which costs less than to look. */
+void target_end_interval(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After

@@ -500,6 +500,7 @@ static void record(struct session *s)
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
             words += target_drain(t, now);
+            target_end_interval(t, now);
             most = t->pass_words > most ? t->pass_words : most;
             if (t->dormant)
                 continue; /* nor do we look at it */
