@@ -292,8 +292,10 @@ static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t fr
                                                   const struct indexed *old, uint64_t size,
                                                   uint32_t account, uint32_t era, bool by_realloc)
 {
-    if (!remark_room(t, 6))
+    if (UNLIKELY(t->end - t->at < 6) && !thread_spare_room(t)) {
+        atomic_fetch_add_explicit(&t->ring->untold, 1, memory_order_relaxed);
         return;
+    }
     event_word(t, WIRE_WORD(WIRE_GROWTH, by_realloc, (uint64_t)from & WIRE_LOW48));
     event_word(t, to);
     event_word(t, old->size);

@@ -23,10 +23,9 @@
 /* Intervals that end at marks and stay; later marks are as exact as the interval they fall into. A
  * program may move its tick as it likes, but not fill our memory by it. */
 #define INTERVAL_LOG_KEPT (1u << 18)
-/* An interval is at least this long for each row of the last one: packing a row takes a tenth of
- * it.
- */
-#define INTERVAL_LOG_ROW_NS 1000
+/* An interval is at least this long for each row of the last one: to tell, count and pack a row takes
+ * a tenth of it. */
+#define INTERVAL_LOG_ROW_NS 4000
 /* Bytes of rows. */
 #define INTERVAL_LOG_ROOM(sites)    (((size_t)256 << 10) + 64 * (sites))
 #define INTERVAL_LOG_SETTLED(sites) (((size_t)256 << 10) + 48 * (sites))
