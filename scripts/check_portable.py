@@ -9,6 +9,7 @@ auditwheel looks at extension modules only, so it does not replace this.
 """
 import argparse
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -28,8 +29,16 @@ def is_elf(path):
         return file.read(4) == b"\x7fELF"
 
 
-def tool(*command):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+def machine(path):
+    """The machine that a file is for, as the kernel names it."""
+    with open(path, "rb") as file:
+        return {62: "x86_64", 183: "aarch64"}[int.from_bytes(file.read(20)[18:], "little")]
+
+
+def tool(name, option, path):
+    """What a program of binutils prints: its name begins with the machine, if that is not this one."""
+    prefix = "" if machine(path) == platform.machine() else machine(path) + "-linux-gnu-"
+    return subprocess.run([prefix + name, option, path], check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
 
 
 def versions(path):

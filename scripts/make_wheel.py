@@ -9,7 +9,6 @@ interpreter, so one wheel is for all of them. The tag says what the program need
 import base64
 import hashlib
 import os
-import platform
 import sys
 import zipfile
 
@@ -59,7 +58,7 @@ def tag(folder):
     """The manylinux tag that is true for every file in the folder."""
     elves = [path for _, path in files_below(folder) if check_portable.is_elf(path)]
     newest = max((v for path in elves for v in check_portable.versions(path)), key=check_portable.number)
-    return "manylinux_%s_%s" % (newest.replace(".", "_"), platform.machine())
+    return "manylinux_%s_%s" % (newest.replace(".", "_"), check_portable.machine(elves[0]))
 
 
 class Wheel:

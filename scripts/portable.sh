@@ -9,6 +9,8 @@
 # needed. All other libraries are linked statically, from this machine's Debian packages: they are made of
 # what every glibc has, and the linker would say if not. Capstone is loaded when it is wanted, and so comes
 # as a file. scripts/check_portable.py then looks at every file that was made.
+#
+# MACHINE=aarch64 cross-builds, with the libraries of BUILD/root (scripts/arm64.sh BUILD root).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?scripts/portable.sh BUILD [tarball] [wheel]}
@@ -16,7 +18,7 @@ shift
 mkdir -p "$build/portable" "$build/dist"
 build=$(cd "$build" && pwd)
 root=$build/portable/sysroot
-machine=$(uname -m)
+machine=${MACHINE:-$(uname -m)}
 
 # The oldest glibc that can be had from a reachable distribution: Ubuntu 18.04.
 case $machine in
@@ -26,12 +28,21 @@ x86_64)
     glibc="libc6_2.27-3ubuntu1.6_amd64.deb 5b813d4512491cd8fb30b2eb9192349ee75ffe3c9f21ae136cc7b2429f70c3b2
            libc6-dev_2.27-3ubuntu1.6_amd64.deb 96ae7d2cf38f0547ca3cccb3344c8802fdf5bcd71c4b6d9aed09558ac8cc87db"
     ;;
+aarch64)
+    triplet=aarch64-linux-gnu
+    mirror=${UBUNTU_PORTS_MIRROR:-http://ports.ubuntu.com/ubuntu-ports}
+    glibc="libc6_2.27-3ubuntu1.6_arm64.deb SUM1
+           libc6-dev_2.27-3ubuntu1.6_arm64.deb SUM2"
+    ;;
 *)
     echo "portable.sh: no old glibc is known for $machine" >&2
     exit 1
     ;;
 esac
-# Their headers and static libraries are taken from this machine; their licences go with the result.
+cross=""
+[ "$machine" = "$(uname -m)" ] || cross=$triplet-
+libraries=${cross:+$build/root} # where Debian's packages are unpacked; empty: this machine
+# Their headers and static libraries are taken from there; their licences go with the result.
 linked="libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libiberty-dev liblzma-dev libbz2-dev libncurses-dev libsqlite3-dev"
 capstone=libcapstone4
 page="wasi-libc libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev-wasm32"
@@ -49,12 +60,20 @@ fetch_glibc() {
     done <<<"$(echo "$glibc" | awk '{ print $1, $2 }')"
 }
 
-# What a package of this machine has for compilers.
+files_of() {
+    if [ "$cross" ]; then
+        dpkg-deb --fsys-tarfile "$build"/apt-*/archives/"$1"_*.deb | tar -t | sed 's/^\.//'
+    else
+        dpkg -L "$1"
+    fi
+}
+
+# What a package has for compilers.
 copy_package() {
-    dpkg -L "$1" | grep -E '^/usr/(include|lib)/' | while read -r path; do
-        { [ -f "$path" ] || [ -L "$path" ]; } || continue
+    files_of "$1" | grep -E '^/usr/(include|lib)/' | while read -r path; do
+        { [ -f "$libraries$path" ] || [ -L "$libraries$path" ]; } || continue
         mkdir -p "$root$(dirname "$path")"
-        cp -P "$path" "$root$path"
+        cp -P "$libraries$path" "$root$path"
     done
 }
 
@@ -73,18 +92,34 @@ make_sysroot() {
     touch "$root/complete"
 }
 
-write_native_file() {
+write_machine_file() {
     cat <<END
 [binaries]
-c = ['${CC:-gcc}', '--sysroot=$root', '-B$root/usr/lib/$triplet']
+c = ['${CC:-${cross}gcc}', '--sysroot=$root', '-B$root/usr/lib/$triplet']
+END
+    [ "$cross" ] || return 0
+    cat <<END
+ar = '${cross}ar'
+strip = '${cross}strip'
+pkgconfig = 'pkg-config'
+[properties]
+sys_root = '$root'
+pkg_config_libdir = '$root/usr/lib/$triplet/pkgconfig:$root/usr/share/pkgconfig'
+[host_machine]
+system = 'linux'
+cpu_family = '$machine'
+cpu = '$machine'
+endian = 'little'
 END
 }
 
 [ -f "$root/complete" ] || make_sysroot
-write_native_file >"$build/portable/native.ini"
+write_machine_file >"$build/portable/machine.ini"
 export PKG_CONFIG_LIBDIR=$root/usr/lib/$triplet/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 work=$build/portable/build
-[ -f "$work/build.ninja" ] || meson setup "$work" -Dmpi=disabled --native-file "$build/portable/native.ini" \
+file_kind=--native-file
+[ -z "$cross" ] || file_kind=--cross-file
+[ -f "$work/build.ninja" ] || meson setup "$work" -Dmpi=disabled "$file_kind" "$build/portable/machine.ini" \
     --buildtype=release --strip --prefix=/usr --bindir=bin --libdir=lib \
     -Dwerror=false -Dtests=false -Dportable=true >"$work.log" 2>&1 || { cat "$work.log"; exit 1; }
 ninja -C "$work" --quiet
@@ -94,10 +129,13 @@ tree=$build/portable/tidemark-$version-$machine
 rm -rf "$tree" "$build/portable/installed"
 DESTDIR=$build/portable/installed meson install -C "$work" --quiet >/dev/null
 mv "$build/portable/installed/usr" "$tree"
-cp -L "/usr/lib/$triplet/libcapstone.so.4" "$tree/lib/tidemark/"
+cp -L "$libraries/usr/lib/$triplet/libcapstone.so.4" "$tree/lib/tidemark/"
 mkdir -p "$tree/share/doc/tidemark/licenses"
 cp LICENSE packaging/bundled.md "$tree/share/doc/tidemark/"
-for package in $linked $capstone $page; do
+for package in $linked $capstone; do
+    cp "$libraries/usr/share/doc/$package/copyright" "$tree/share/doc/tidemark/licenses/$package"
+done
+for package in $page; do # made here for all machines
     cp "/usr/share/doc/$package/copyright" "$tree/share/doc/tidemark/licenses/$package"
 done
 /usr/bin/python3 scripts/check_portable.py "$tree"

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/accounts_memory.h"
+#include "record/nodes.h"
 #include "record/python.h"
 
 #define CLAIMED 32 /* accounts at a time: a page */
@@ -43,6 +44,18 @@ static bool window_map(unsigned window)
     return true;
 }
 
+/* Asked once a tick, as finding out takes system calls. */
+static bool may_map(unsigned window)
+{
+    uint32_t tick = atomic_load_explicit(&accounts.header->tick, memory_order_relaxed);
+    if (atomic_load_explicit(&accounts.refused, memory_order_relaxed) == tick)
+        return false;
+    if (window_map(window))
+        return true;
+    atomic_store_explicit(&accounts.refused, tick, memory_order_relaxed);
+    return false;
+}
+
 uint32_t accounts_claim(uint32_t count)
 {
     uint32_t first = atomic_load_explicit(&accounts.totals->accounts_end, memory_order_relaxed);
@@ -50,14 +63,26 @@ uint32_t accounts_claim(uint32_t count)
         if (first + count > accounts.limit)
             return 0;
         for (unsigned w = 1; w <= accounts_window(first + count - 1); w++)
-            if (!atomic_load_explicit(&accounts.windows[w], memory_order_acquire) && !window_map(w))
+            if (!atomic_load_explicit(&accounts.windows[w], memory_order_acquire) && !may_map(w))
                 return 0;
     } while (!atomic_compare_exchange_weak(&accounts.totals->accounts_end, &first, first + count));
     return first;
 }
 
+/* One of those that are kept for when there is no memory. */
+static uint32_t claim_spare(void)
+{
+    uint32_t number = atomic_load_explicit(&accounts.totals->spare_end, memory_order_relaxed);
+    do
+        if (number >= WIRE_ACCOUNT_USUAL)
+            return 0;
+    while (!atomic_compare_exchange_weak(&accounts.totals->spare_end, &number, number + 1));
+    return number;
+}
+
 bool accounts_reset(struct wire_header *h, char *first)
 {
+    atomic_store(&accounts.refused, 0);
     accounts.header = h;
     accounts.totals = &h->totals;
     accounts.era_ms = (const _Atomic uint32_t *)((char *)h + h->eras_offset);
@@ -124,16 +149,18 @@ __attribute__((noinline)) uint32_t account_make(struct thread *t, struct account
                                                 uint32_t key, uint32_t flags)
 {
     struct counting *c = &t->counting;
-    if (a->used * 2 >= a->size && !table_grow(a))
+    bool spare = flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST; /* may be one of those */
+    uint32_t first = 0, number = 0, at = account_home(a, key);
+    if (a->used * 2 >= a->size && !table_grow(a) && (!spare || a->used >= a->size / 8 * 7))
         return 0;
-    if (c->accounts == c->accounts_end) {
-        uint32_t first = accounts_claim(CLAIMED);
-        if (!first)
-            return 0;
+    if (c->accounts == c->accounts_end && (first = accounts_claim(CLAIMED))) {
         c->accounts = first;
         c->accounts_end = first + CLAIMED;
     }
-    uint32_t number = c->accounts++, at = account_home(a, key);
+    if (c->accounts != c->accounts_end)
+        number = c->accounts++;
+    else if (!spare || !(number = claim_spare()))
+        return 0;
     struct wire_account *made = account_at(number);
     made->node = key;
     made->owner = c->owner | flags;
@@ -146,14 +173,17 @@ __attribute__((noinline)) uint32_t account_make(struct thread *t, struct account
     return number;
 }
 
-__attribute__((noinline, cold)) uint32_t account_any(struct thread *t,
-                                                     const struct account_table *a)
+__attribute__((noinline, cold)) uint32_t account_cut(struct thread *t, uint32_t stack,
+                                                     uint32_t flags)
 {
-    for (uint32_t i = 0; i < a->size; i++)
-        if (a->entries[i])
-            return (uint32_t)a->entries[i];
-    atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
-    return 0;
+    uint32_t number = 0;
+    if (stack < WIRE_CUT_FIRST)
+        number = account_of(t, &t->counting.own, nodes_cut_of(stack), flags);
+    if (!number)
+        number = account_of(t, &t->counting.own, WIRE_CUT_ROOT, flags);
+    if (!number)
+        atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+    return number;
 }
 
 void accounts_begin(struct thread *t)
@@ -193,12 +223,13 @@ static void row_taken(struct thread *t, struct wire_account *a)
 
 static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 {
+    bool all = a->temps && a->temps == a->frees && a->temp_bytes == a->freed; /* were temporary */
     bool small = a->allocs < 256 && a->frees < 256 && a->bytes < 1u << 20 && a->freed < 1u << 20 &&
-                 a->slack < 4096 && a->slack_freed < 4096 && !a->temps && !a->reallocs;
+                 a->slack < 4096 && a->slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
     if (!remark_room(t, 7))
         return false;
     if (small) {
-        event_word(t, WIRE_WORD(WIRE_ROW_SMALL, 0,
+        event_word(t, WIRE_WORD(WIRE_ROW_SMALL, all,
                                 (uint64_t)a->allocs << 40 | (uint64_t)a->frees << 32 | number));
         event_word(t, a->bytes << 44 | a->freed << 24 | (uint64_t)a->slack << 12 | a->slack_freed);
     } else {
@@ -224,6 +255,8 @@ void accounts_rows(struct thread *t)
     if (number == WIRE_LAST || !number)
         return;
     atomic_fetch_add(&t->ring->rows_written, 1);
+    /* On aarch64 the stores after it, which clear accounts, could be seen before it. */
+    atomic_thread_fence(memory_order_release);
     while (number != WIRE_LAST) {
         struct wire_account *a = account_at(number);
         uint32_t following = a->next_dirty;

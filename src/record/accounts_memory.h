@@ -17,6 +17,7 @@ struct accounts_memory {
     _Atomic uintptr_t windows[ACCOUNTS_WINDOWS]; /* where account 0 would be; 0: not mapped */
     _Atomic uint32_t owners;
     uint32_t limit, first_era;
+    _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
 };
 extern struct accounts_memory accounts;
 
@@ -47,9 +48,9 @@ static inline uint32_t account_home(const struct account_table *a, uint32_t key)
 }
 
 uint32_t account_make(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
-/* When there is no memory: blocks are counted without their stack, in the first account. 0: it has
- * none at all, and something is lost. */
-uint32_t account_any(struct thread *t, const struct account_table *a);
+/* When there is no memory for another one of a stack: that of its innermost frames; 0: none is left,
+ * and something is lost. */
+uint32_t account_cut(struct thread *t, uint32_t stack, uint32_t flags);
 
 /* 0: there is no memory for another one. */
 static inline uint32_t account_of(struct thread *t, struct account_table *a, uint32_t key,

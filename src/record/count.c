@@ -30,22 +30,23 @@ static __attribute__((noinline)) void save(struct wire_account *a, uint32_t epoc
     a->saved_epoch = epoch;
 }
 
-/* The heap has been so large. */
-static void note_peak(uint64_t live)
+/* The heap has been so large; true: as never before. */
+static bool note_peak(uint64_t live)
 {
     struct wire_totals *s = accounts.totals;
     uint64_t peak = load(&s->interval_peak_bytes);
     if ((int64_t)live < 0)
-        return; /* blocks went whose thread has not told of them yet */
+        return false; /* blocks went whose thread has not told of them yet */
     while (live > peak && !atomic_compare_exchange_weak(&s->interval_peak_bytes, &peak, live))
         ;
     peak = load(&s->peak_bytes);
     while (live > peak) {
         if (atomic_compare_exchange_weak(&s->peak_bytes, &peak, live)) {
             atomic_fetch_add(&s->peak_epoch, 1);
-            break;
+            return true;
         }
     }
+    return false;
 }
 
 uint64_t accounts_interval_peak(uint32_t tick)
@@ -58,14 +59,20 @@ uint64_t accounts_interval_peak(uint32_t tick)
     return (int64_t)live < 0 || peak > live ? peak : live;
 }
 
-void accounts_settle(struct thread *t)
+/* true: that was a new peak. */
+static bool settle(struct thread *t)
 {
     int64_t pending = t->counting.pending;
-    if (pending) {
-        t->counting.pending = 0;
-        uint64_t before = atomic_fetch_add(&accounts.totals->live_bytes, (uint64_t)pending);
-        note_peak(pending > 0 ? before + (uint64_t)pending : before);
-    }
+    if (!pending)
+        return false;
+    t->counting.pending = 0;
+    uint64_t before = atomic_fetch_add(&accounts.totals->live_bytes, (uint64_t)pending);
+    return note_peak(pending > 0 ? before + (uint64_t)pending : before);
+}
+
+void accounts_settle(struct thread *t)
+{
+    settle(t);
 }
 
 /* Threads tell each other what they added when it is enough, so the total is right to that. */
@@ -73,18 +80,27 @@ static __attribute__((noinline)) void total_shared(struct thread *t, struct wire
                                                    int64_t change)
 {
     struct wire_totals *s = accounts.totals;
-    uint32_t epoch;
+    uint32_t before = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed), epoch;
+    bool raised = false;
+    if (change > 0 && a->saved_epoch != before)
+        save(a, before);
     t->counting.pending += change;
     /* At once, while no other thread does: then the total is exact. */
     bool last = atomic_load_explicit(&s->total_owner, memory_order_relaxed) == t->counting.owner;
     if (last || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST) {
-        accounts_settle(t);
+        raised = settle(t);
         if (!last)
             atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);
     }
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
-    if (a->saved_epoch != epoch)
+    if (change <= 0 && a->saved_epoch != epoch)
         save(a, epoch);
+    /* A peak that this block made has it. Of one that another thread has noted meanwhile, nobody
+     * knows. */
+    if (change > PENDING_MOST && epoch != before && !raised) {
+        atomic_store_explicit(&s->unsure_bytes, (uint64_t)change, memory_order_relaxed);
+        atomic_store_explicit(&s->unsure_epoch, epoch, memory_order_relaxed);
+    }
 }
 
 /* Before an account grows by `size`. */
@@ -241,8 +257,10 @@ static inline struct wire_account *account_shrinks(struct thread *t, const struc
     if (UNLIKELY((a->owner ^ t->counting.owner) >= WIRE_ACCOUNT_OWNER)) {
         temporary = false;
         number = account_of(t, &t->counting.others, number, WIRE_ACCOUNT_OTHERS);
-        if (!number && !(number = account_any(t, &t->counting.others)))
+        if (UNLIKELY(!number)) {
+            atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
             return NULL;
+        }
         a = account_at(number);
     }
     if (UNLIKELY(!a->next_dirty))
@@ -349,7 +367,7 @@ static __attribute__((noinline)) uint32_t find_account(struct thread *t, uint64_
 {
     uint32_t number = account_of(t, &t->counting.own, stack, size_bucket(size));
     if (UNLIKELY(!number))
-        return account_any(t, &t->counting.own);
+        return account_cut(t, stack, size_bucket(size));
     if (remembered)
         *remembered = number;
     return number;
@@ -455,6 +473,9 @@ bool count_free(struct thread *t, void *p, usable_of *usable, bool sure)
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
 {
     struct counting *c = &t->counting;
+    /* First: who stops the thread from here on knows that the block is neither here nor there. */
+    atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     c->moving_known = take(old, usable, &c->moving);
     c->moving_told = !usable;
     c->moving_sure = sure;
@@ -462,7 +483,6 @@ bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
     c->fresh.address = 0;
     if (!c->moving_known && sure)
         unknown_free();
-    atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
     return c->moving_known;
 }
 

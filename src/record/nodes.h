@@ -7,9 +7,9 @@
  *
  * The child of a node is mostly the slot behind it, because the new frames of a stack are written
  * together. The others begin a branch, and an index finds them: a hash table of slot numbers by
- * caller and address, in private memory that a forked child finds empty. It grows without a stop:
- * each new entry carries some entries of the smaller table over to the larger one, and until all
- * are there both are searched.
+ * caller and address, 8 bytes each, in private memory that a forked child finds empty. It grows
+ * without a stop: each new entry carries some entries of the smaller table over to the larger one,
+ * and until all are there both are searched.
  *
  * Any thread may call these at any time; no lock is taken. [malloc-free]. When the kernel gives no
  * more memory, nodes_extend says so, and nodes_cut still finds a number for the innermost frames.
@@ -36,5 +36,7 @@ uint32_t nodes_extend(uint32_t caller, const uint64_t *frames, uint32_t count, u
 /* The number of a stack for which there was no memory: its innermost frames alone, outermost first.
  */
 uint32_t nodes_cut(const uint64_t *frames, uint32_t count);
+/* The same for a stack that has a number. */
+uint32_t nodes_cut_of(uint32_t number);
 
 #endif

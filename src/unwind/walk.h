@@ -117,7 +117,7 @@ static inline struct walk_leaf_set *walk_leaves(const struct walk *w, uint64_t p
 }
 static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "walk_leaves takes that many bits of the hash");
 
-/* Asks for the cache lines that walk_leaf_id and walk_stack will want, while there is other work to
+/* Asks for the cache lines that walk_leaf_find and walk_stack will want, while there is other work to
  * do. */
 static inline __attribute__((always_inline)) void
 walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint64_t sp)

@@ -187,7 +187,10 @@ struct wire_totals {
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
     _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
     _Atomic uint32_t total_owner;         /* the thread that told its part last */
-    _Atomic uint32_t accounts_end;        /* numbers below are claimed */
+    _Atomic uint32_t unsure_epoch;        /* at this peak, a block of unsure_bytes may be missing */
+    _Atomic uint64_t unsure_bytes;
+    _Atomic uint32_t accounts_end;        /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
+    _Atomic uint32_t spare_end;           /* and from WIRE_ACCOUNT_FIRST to this */
     _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
     _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
     _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
@@ -215,6 +218,7 @@ struct wire_header {
     uint32_t cpu_signal;     /* --cpu=timer: the signal to use; 0: any that is free */
     uint64_t cpu_period_ns;  /* CPU time between two samples of a thread; 0: no timers are wanted */
     uint64_t samples_offset; /* of WIRE_SAMPLES samples */
+    uint64_t routes_offset;  /* of a page with a struct wire_routes (wire/routes.h) */
     uint64_t sample_bytes;   /* run --sample: one allocation per so many bytes; 0: all */
     uint64_t sample_seed;    /* for which ones */
     uint32_t in_place;       /* 1: the program counts in accounts (wire/accounts.h) */
@@ -343,7 +347,8 @@ enum wire_kind {
  * In a process that counts in place these have the first numbers instead (wire/accounts.h).
  */
 enum wire_counted_kind {
-    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed */
+    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1: all
+                           that were freed are temporary */
     WIRE_ROW,           /* account | allocs, frees | bytes | freed | slack, slack freed | temps,
                            reallocs | bytes of temps */
     WIRE_GROWTH,        /* old address, detail = 1: by realloc | new address | old size | new size |

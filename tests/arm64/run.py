@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs tests of an aarch64 build under qemu: run.py --build BUILD --kind unit|e2e [-k NAME]
+"""Runs tests of an aarch64 build under qemu: run.py --build BUILD --kind unit|e2e|packages [--pages 16k] [-k NAME]
 
 Unit tests run by qemu-user; those that need what it lacks, and all end-to-end tests, run in a virtual machine
-(qemu-system) with a kernel and packages of Debian arm64. What is left out is in LEFT_OUT, one by one.
+(qemu-system) with a kernel and packages of Debian arm64; with --pages 16k all of them do. `packages` tries the wheel
+and the tarball there. What is left out is in LEFT_OUT, one by one.
 """
 import argparse
 import glob
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -50,8 +52,7 @@ LEFT_OUT = {
     "[3.": "an interpreter that Debian does not have; [system] is run",
 }
 
-MODULES = ("drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci",
-           "fs/netfs/netfs", "fs/fscache/fscache", "net/9p/9pnet", "net/9p/9pnet_virtio", "fs/9p/9p")
+MODULES = ("virtio_pci", "9pnet_virtio", "9p")  # what else they need is found out
 TOOLS = {"gcc": "aarch64-linux-gnu-gcc", "cc": "aarch64-linux-gnu-gcc", "g++": "aarch64-linux-gnu-g++",
          "readelf": "aarch64-linux-gnu-readelf", "objdump": "aarch64-linux-gnu-objdump", "nm": "aarch64-linux-gnu-nm",
          "objcopy": "aarch64-linux-gnu-objcopy", "strip": "aarch64-linux-gnu-strip", "ar": "aarch64-linux-gnu-ar", "clang": None, "clang++": None}
@@ -69,16 +70,40 @@ def cpio(files):
     return b"".join(parts) + entry(0, "TRAILER!!!", 0, b"")
 
 
-def initial_files(build):
+def unpacked(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    return lzma.decompress(data) if path.endswith(".xz") else data
+
+
+def modules(kernel):
+    """[(name, content)] of kernel modules in the order in which they are loaded; others are part of the kernel."""
+    files = {os.path.basename(path).split(".")[0].replace("-", "_"): path
+             for path in glob.glob(os.path.join(kernel, "**", "*.ko*"), recursive=True)}
+    found = {}
+
+    def add(name):
+        if name in files and name not in found:
+            content = unpacked(files[name])
+            for needed in content.split(b"\0depends=")[1].split(b"\0")[0].decode().split(","):
+                add(needed.replace("-", "_"))
+            found[name] = content
+    for name in MODULES:
+        add(name)
+    return found.items()
+
+
+def initial_files(build, kernel):
     files = {name: (0o040755, b"") for name in ("bin", "proc", "dev", "root", "modules")}
     with open(os.path.join(build, "root", "bin", "busybox"), "rb") as program:
         files["bin/busybox"] = (0o100755, program.read())
     with open(os.path.join(HERE, "init"), "rb") as script:
         files["init"] = (0o100755, script.read())
-    kernel = glob.glob(os.path.join(build, "kernel", "lib", "modules", "*", "kernel"))[0]
-    for name in MODULES:
-        with open(os.path.join(kernel, name + ".ko"), "rb") as module:
-            files["modules/%s.ko" % os.path.basename(name)] = (0o100644, module.read())
+    order = []
+    for name, content in modules(kernel):
+        files["modules/" + name] = (0o100644, content)
+        order.append(name)
+    files["modules/order"] = (0o100644, " ".join(order).encode())
     return cpio(files)
 
 
@@ -103,19 +128,20 @@ def serve(calls, build, stop):
         time.sleep(0.02)
 
 
-def in_machine(build, kind, names, log):
-    """Runs tests in a virtual machine; yields (verdict, name, what it said)."""
+def in_machine(build, kernel, job, log):
+    """Runs the tests of a job in a virtual machine; yields (verdict, name, what it said)."""
+    names = job["names"]
     spool = tempfile.mkdtemp(prefix="arm64-", dir=build)
     os.makedirs(os.path.join(spool, "calls"))
     os.makedirs(os.path.join(spool, "bin"))
     for tool in TOOLS:
         shutil.copy(os.path.join(HERE, "tool"), os.path.join(spool, "bin", tool))
     with open(os.path.join(spool, "job"), "w") as out:
-        json.dump({"kind": kind, "names": names, "build": build.replace(ROOT, "/work/tree"), "timeout": TIMEOUT_S}, out)
+        json.dump({**job, "build": build.replace(ROOT, "/work/tree"), "timeout": TIMEOUT_S}, out)
     with open(os.path.join(spool, "initrd"), "wb") as out:
-        out.write(initial_files(build))
+        out.write(initial_files(build, kernel))
     command = ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", "2", "-m", "3G", "-nographic", "-nodefaults",
-               "-serial", "stdio", "-no-reboot", "-kernel", glob.glob(os.path.join(build, "kernel", "boot", "vmlinuz-*"))[0],
+               "-serial", "stdio", "-no-reboot", "-kernel", glob.glob(os.path.join(kernel, "boot", "vmlinuz-*"))[0],
                "-initrd", os.path.join(spool, "initrd"), "-append", "console=ttyAMA0 quiet panic=-1"]
     for tag, path, more in (("root", os.path.join(build, "root"), ",readonly=on"), ("tree", ROOT, ""), ("spool", spool, "")):
         command += ["-fsdev", "local,id=%s,path=%s,security_model=passthrough%s" % (tag, path, more),
@@ -148,6 +174,12 @@ def in_machine(build, kind, names, log):
         yield "failed", name, ["it was not run: the machine ended"]
 
 
+def prepare_packages(build):
+    """What the checks of tests/packages record, built for the oldest glibc."""
+    import packages
+    packages.checks_of_packages().build_programs(build, os.path.join(build, "packages", "programs"), "aarch64")
+
+
 def by_qemu_user(build, names):
     for name in names:
         done = subprocess.run(["qemu-aarch64-static", "-L", os.path.join(build, "root"), os.path.join(build, name)],
@@ -159,28 +191,41 @@ def by_qemu_user(build, names):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
-    parser.add_argument("--kind", choices=("unit", "e2e"), required=True)
+    parser.add_argument("--kind", choices=("unit", "e2e", "packages"))
+    parser.add_argument("--shell", metavar="COMMAND", help="run this instead, and print what it prints")
+    parser.add_argument("--pages", choices=("4k", "16k"), default="4k", help="of the virtual machine's kernel")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the tests, in the virtual machine")
     parser.add_argument("-k", default="", help="only tests whose names begin so; several, separated by commas")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     wanted = lambda name: name.startswith(tuple(options.k.split(",")))
-    if options.kind == "unit":
+    runs, kernel = [], os.path.join(build, "kernel-" + options.pages)
+    env = dict(word.split("=", 1) for word in options.env)
+    if options.shell:
+        for _ in in_machine(build, kernel, {"kind": "shell", "names": [], "command": options.shell, "env": env}, sys.stdout):
+            pass
+        return 0
+    if options.kind == "packages":
+        apart = [n for n in ("wheel", "tarball") if wanted(n)]
+        prepare_packages(build)
+    elif options.kind == "unit":
         names = [os.path.basename(p) for p in sorted(glob.glob(os.path.join(build, "test_*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]
-        chosen = [n for n in names if wanted(n)]
-        runs = [by_qemu_user(build, [n for n in chosen if n not in IN_MACHINE])]
+        apart = [n for n in names if wanted(n)]
+        if options.pages == "4k":
+            runs.append(by_qemu_user(build, [n for n in apart if n not in IN_MACHINE]))
+            apart = [n for n in apart if n in IN_MACHINE]
     else:
         import runner
-        chosen = [n for n in runner.discover() if n.startswith(E2E) and wanted(n)]
-        for name in chosen:
+        apart = [n for n in runner.discover() if n.startswith(E2E) and wanted(n)]
+        for name in apart:
             for part, why in LEFT_OUT.items():
                 if part in name:
                     print("left out: %s: %s" % (name, why))
-        chosen = [n for n in chosen if not any(part in n for part in LEFT_OUT)]
-        runs = []
+        apart = [n for n in apart if not any(part in n for part in LEFT_OUT)]
     with open(os.path.join(build, "machine-%d.log" % os.getpid()), "w") as log:
-        apart = [n for n in chosen if options.kind == "e2e" or n in IN_MACHINE]
         if apart:
-            runs.append(in_machine(build, options.kind, apart, log))
+            job = {"kind": options.kind, "names": apart, "env": env}
+            runs.append(in_machine(build, kernel, job, log))
         counts = {"ok": 0, "skip": 0, "failed": 0}
         for run in runs:
             for verdict, name, said in run:
@@ -189,7 +234,7 @@ def main():
                     print("FAIL %s: %s" % (name, line), flush=True)
                 if verdict == "failed" and not said:
                     print("FAIL %s" % name, flush=True)
-    print("%s tests on aarch64: %d passed, %d failed%s" % (options.kind, counts["ok"], counts["failed"],
+    print("%s tests on aarch64 with pages of %s: %d passed, %d failed%s" % (options.kind, options.pages, counts["ok"], counts["failed"],
                                                           ", %d skipped" % counts["skip"] if counts["skip"] else ""))
     return counts["failed"] != 0
 

@@ -3,10 +3,11 @@
 #include "base/clock.h"
 
 #define PROGRAM_LEAST_NS  UINT64_C(200000000)
-#define PROGRAM_SHARE     20 /* 5 % of its run */
+#define PROGRAM_SHARE     20       /* 5 % of its run */
+#define PROGRAM_ALWAYS_NS 20000000 /* a step that takes no more is always done */
 #define FORKED_LEAST_NS   UINT64_C(100000000)
 #define FORKED_SHARE      40      /* 2.5 % of the session, for all of them */
-#define FORKED_ALWAYS_NS  1000000 /* a step that takes no more is always done */
+#define FORKED_ALWAYS_NS  1000000 /* likewise */
 #define STEPS_AT_ONE_TIME 2       /* one forked process leaves as much for the others */
 
 static uint64_t greater(uint64_t a, uint64_t b)
@@ -21,7 +22,7 @@ uint64_t end_budget_left(const struct session *s, const struct target *t)
         return UINT64_MAX;
     if (!t->forked) {
         uint64_t all = greater(PROGRAM_LEAST_NS, (now_ns - t->start_ns) / PROGRAM_SHARE);
-        return all > t->end_spent_ns ? all - t->end_spent_ns : 0;
+        return greater(all > t->end_spent_ns ? all - t->end_spent_ns : 0, PROGRAM_ALWAYS_NS);
     }
     uint64_t all = greater(FORKED_LEAST_NS, now_ns / FORKED_SHARE);
     uint64_t left = all > s->forked_spent_ns ? all - s->forked_spent_ns : 0;

@@ -8,7 +8,9 @@
  * together. `run --scan=full` sets no bounds.
  *
  * Budgets are in processor time, so that what is done depends little on what else runs here. What a
- * step takes is estimated before it begins; a step that does not fit is left out.
+ * step takes is estimated from counts before it begins; a step that does not fit is left out. A step
+ * that is small by that estimate (20 ms; 1 ms of a forked process) is always done, so that small
+ * programs get the same answers on machines on which the steps before took many times as long.
  */
 #ifndef TIDE_COLLECT_SESSION_END_BUDGET_H
 #define TIDE_COLLECT_SESSION_END_BUDGET_H
