@@ -164,8 +164,8 @@ __attribute__((noinline)) uint32_t account_make(struct thread *t, struct account
     struct wire_account *made = account_at(number);
     made->node = key;
     made->owner = c->owner | flags;
-    made->saved_epoch =
-        atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed); /* it had nothing */
+    made->saved_epoch = atomic_load_explicit(&accounts.totals->peak_epoch,
+                                             memory_order_relaxed); /* it had nothing */
     while (a->entries[at])
         at = (at + 1) & (a->size - 1);
     a->entries[at] = (uint64_t)key << 32 | number;

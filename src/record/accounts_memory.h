@@ -28,8 +28,8 @@ static inline unsigned accounts_window(uint32_t number)
 
 static inline struct wire_account *account_at(uint32_t number)
 {
-    uintptr_t window = atomic_load_explicit(&accounts.windows[accounts_window(number)],
-                                            memory_order_acquire);
+    uintptr_t window =
+        atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_acquire);
     return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
 }
 

@@ -64,7 +64,8 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
         block_index.parts = slab_take(PARTS * sizeof *block_index.parts);
     if (!atomic_load(table) || !block_index.parts)
         goto out;
-    _Atomic(struct index_region *) *region = &atomic_load(table)->regions[number & (INDEX_TABLE - 1)];
+    _Atomic(struct index_region *) *region =
+        &atomic_load(table)->regions[number & (INDEX_TABLE - 1)];
     if (!atomic_load(region))
         atomic_store(region, slab_take(sizeof(struct index_region)));
     if (!atomic_load(region))
@@ -77,12 +78,11 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
     if (slots) {
         if (told)
             atomic_store(&index_told, true);
-        block_index.parts[count] =
-            (struct wire_index_part){.region = number,
-                                     .slots = (uintptr_t)slots,
-                                     .granule_bits = bits,
-                                     .told = told,
-                                     .spacing = (uint16_t)index_top.spacing};
+        block_index.parts[count] = (struct wire_index_part){.region = number,
+                                                            .slots = (uintptr_t)slots,
+                                                            .granule_bits = bits,
+                                                            .told = told,
+                                                            .spacing = (uint16_t)index_top.spacing};
         atomic_store(&block_index.part_count, count + 1);
         if (recorder.header)
             index_tell(recorder.header);
@@ -275,7 +275,7 @@ bool index_take(uintptr_t address, size_t usable, struct indexed *out)
         return told_take(address, out);
     unsigned class = index_class(usable);
     bool found = index_bits(class) <= WIRE_SMALL_BITS ? index_take_small(address, class, out)
-                                                   : large_take(address, class, out);
+                                                      : large_take(address, class, out);
     return LIKELY(found) || take_anywhere(address, out);
 }
 

@@ -170,6 +170,14 @@ static inline bool index_told_low(const struct indexed *b, uint32_t *low)
     return b->size < WIRE_TOLD_WIDE && (rounded || b->usable == b->size);
 }
 
+/* Asks for the slot of a block, if it is of that class. */
+static inline __attribute__((always_inline)) void index_prefetch(uintptr_t address, unsigned class)
+{
+    char *slots = index_slots(address, class);
+    if (__builtin_expect(slots != NULL, 1))
+        __builtin_prefetch(index_slot(slots, address, index_bits(class)), 1);
+}
+
 /* index_take, most often without a call. */
 static inline bool index_take_quickly(uintptr_t address, size_t usable, struct indexed *out)
 {

@@ -33,8 +33,7 @@ static inline uint64_t chunk_size(const void *p)
 
 static inline size_t chunk_usable(void *p, usable_of *usable)
 {
-    if (__builtin_expect(
-            usable == atomic_load_explicit(&chunk_trusted, memory_order_relaxed), 1)) {
+    if (__builtin_expect(usable == atomic_load_explicit(&chunk_trusted, memory_order_relaxed), 1)) {
         uint64_t size = chunk_size(p);
         if (__builtin_expect(!(size & CHUNK_MAPPED), 1))
             return (size & ~(uint64_t)CHUNK_FLAGS) - 8;

@@ -310,8 +310,10 @@ static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t fr
                                                   const struct indexed *old, uint64_t size,
                                                   uint32_t account, uint32_t era, bool by_realloc)
 {
-    if (!remark_room(t, 6))
+    if (UNLIKELY(t->end - t->at < 6) && !thread_spare_room(t)) {
+        atomic_fetch_add_explicit(&t->ring->untold, 1, memory_order_relaxed);
         return;
+    }
     event_word(t, WIRE_WORD(WIRE_GROWTH, by_realloc, (uint64_t)from & WIRE_LOW48));
     event_word(t, to);
     event_word(t, old->size);
@@ -439,6 +441,9 @@ bool count_free(struct thread *t, void *p, usable_of *usable, bool sure)
 {
     struct counting *c = &t->counting;
     struct indexed b;
+    /* While the size comes from memory, of which the class follows: it is often one of these. */
+    index_prefetch((uintptr_t)p, c->freed[0]);
+    index_prefetch((uintptr_t)p, c->freed[1]);
     bool temporary = c->last_alloc == (uintptr_t)p;
     if (temporary)
         c->last_alloc = 0;
@@ -449,6 +454,8 @@ bool count_free(struct thread *t, void *p, usable_of *usable, bool sure)
             unknown_free();
         return false;
     }
+    c->freed[1] = c->freed[0];
+    c->freed[0] = (uint8_t)(usable ? index_class(b.usable) : index_told_class((uintptr_t)p));
     if (UNLIKELY(is_inherited(&b))) {
         inherited_free(&b);
         return true;

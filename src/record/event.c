@@ -89,9 +89,8 @@ struct stack {
 
 /* The stack of native and Python frames. `walked`: the walk has just found the native ones, which
  * have that name. */
-static __attribute__((noinline)) struct stack python_number(struct thread *t,
-                                                            const uint64_t *caller, uint64_t native,
-                                                            bool walked)
+static __attribute__((noinline)) struct stack
+python_number(struct thread *t, const uint64_t *caller, uint64_t native, bool walked)
 {
     uint64_t key;
     struct walk_leaf *leaf;
@@ -264,12 +263,14 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
     event_tick(t);
-    struct stack found = stack_of(t, caller);
-    uint32_t stack = found.number;
     if (usable == ASK) {
         told = !next.malloc_usable_size;
         usable = told ? size : chunk_usable(p, next.malloc_usable_size);
     }
+    if (LIKELY(recorder.in_place))
+        index_prefetch((uintptr_t)p, told ? index_told_class((uintptr_t)p) : index_class(usable));
+    struct stack found = stack_of(t, caller);
+    uint32_t stack = found.number;
     if (LIKELY(recorder.in_place)) {
         if (UNLIKELY(size >= LARGE_BLOCK))
             large_keep(p, size);

@@ -217,13 +217,13 @@ static inline void python_leave(struct thread *t)
 }
 
 /* python.c */
-void python_meet(const struct link_map *m); /* a file was met, or met again: is it CPython? */
-void python_forget(void);                   /* code went away: it is met again if it is there */
-bool python_close(const void *handle);      /* before that goes: nobody reads it from here on, */
-void python_closed(void);                   /* till then, if python_close said true */
-void python_reset(void);                    /* new shared memory: nothing has been told yet */
-void python_recover(struct thread *t);      /* it was torn out of a hook */
-void python_begin(struct thread *t);        /* the thread's memory has another owner */
+void python_meet(const struct link_map *m);    /* a file was met, or met again: is it CPython? */
+void python_forget(void);                      /* code went away: it is met again if it is there */
+bool python_close(const void *handle);         /* before that goes: nobody reads it from here on, */
+void python_closed(void);                      /* till then, if python_close said true */
+void python_reset(void);                       /* new shared memory: nothing has been told yet */
+void python_recover(struct thread *t);         /* it was torn out of a hook */
+void python_begin(struct thread *t);           /* the thread's memory has another owner */
 void python_forget_accounts(struct thread *t); /* those of stacks that it remembers */
 void python_give_up(enum wire_python_state why);
 void python_meet_all(void);      /* at the start: what is loaded, before it runs */

@@ -456,14 +456,29 @@ static bool confined_room(struct thread *t, unsigned events)
     return room;
 }
 
-bool thread_room(struct thread *t, unsigned events)
+static void end_chunk(struct thread *t)
 {
-    uint64_t nap_ns = 10000, waited_ns = 0;
     if (t->at != t->end) {
         *t->at = WIRE_WORD(WIRE_PAD, 0, 0);
         t->at = t->end;
         event_publish(t);
     }
+}
+
+bool thread_spare_room(struct thread *t)
+{
+    uint64_t read = atomic_load_explicit(&t->ring->read, memory_order_acquire);
+    uint64_t unread = atomic_load_explicit(&t->ring->written, memory_order_relaxed) - read;
+    if (unread > WIRE_RING_WORDS / 4 * 3)
+        return false;
+    end_chunk(t);
+    return next_chunk(t);
+}
+
+bool thread_room(struct thread *t, unsigned events)
+{
+    uint64_t nap_ns = 10000, waited_ns = 0;
+    end_chunk(t);
     while (!next_chunk(t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
             return false;

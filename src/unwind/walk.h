@@ -95,10 +95,10 @@ struct walk {
     uint32_t trusted; /* frames[0..trusted) may be found again by the next walk */
     uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
-    uint64_t stack_end;        /* the stack is below this; WALK_NO_END: not known */
-    bool stack_sure;           /* and all of it up to there is mapped: guesses need no proof */
-    bool any_leaf;             /* else leaves are all zero */
-    uint64_t walked, verified; /* frames, for statistics */
+    uint64_t stack_end;             /* the stack is below this; WALK_NO_END: not known */
+    bool stack_sure;                /* and all of it up to there is mapped: guesses need no proof */
+    bool any_leaf;                  /* else leaves are all zero */
+    uint64_t walked, verified;      /* frames, for statistics */
     uint8_t victim[WALK_LEAF_SETS]; /* the way of a set that is given up next */
 };
 
