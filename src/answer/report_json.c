@@ -191,6 +191,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_intervals(&j, a);
     merge_json(&j, a);
     json_sampling(&j, a);
+    json_u64(&j, "waits", a->profile->waits);
     json_inherited(&j, a->profile);
     json_attached(&j, a->profile);
     json_mapped(&j, a->profile);

@@ -468,6 +468,7 @@ static void describe(struct combination *w)
         const struct profile *p = w->parts[i].from;
         struct sampling *s = &into->sampling;
         into->complete &= p->complete;
+        into->waits += p->waits;
         if (p->sample_bytes > into->sample_bytes)
             into->sample_bytes = p->sample_bytes; /* what bounds the error of each bounds all */
         into->imported.unknown |= p->imported.unknown;

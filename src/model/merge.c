@@ -228,6 +228,7 @@ static void take_sums(struct merging *m, const struct profile *p)
     sum->peak_bytes += p->peak_bytes;
     sum->peak_skew_bytes += p->peak_skew_bytes;
     sum->memory_peak_bytes += p->memory_peak_bytes;
+    sum->waits += p->waits;
     HIGHEST(sum->sample_bytes, p->sample_bytes); /* what bounds the error of each bounds all */
     HIGHEST(sum->python_version, p->python_version);
     m->python_without_objects |= p->python_version && !p->python_objects;

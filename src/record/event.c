@@ -53,8 +53,9 @@ static inline void set_bounds(struct thread *t, const uint64_t *caller)
     t->walk.stack_end = sp >= t->stack_low && sp < t->stack_high ? t->stack_high : WALK_NO_END;
 }
 
-/* The name of the caller's native stack, by walking it: its number, or its hash. */
-static uint64_t walked_name(struct thread *t, const uint64_t *caller)
+/* The name of the caller's native stack, by walking it: its number, or its hash. *leaf: as it is
+ * kept; NULL: it is not. */
+static uint64_t walked_name(struct thread *t, const uint64_t *caller, struct walk_leaf **leaf)
 {
     struct walk *w = &t->walk;
     set_bounds(t, caller);
@@ -64,67 +65,86 @@ static uint64_t walked_name(struct thread *t, const uint64_t *caller)
     walk_stack(w, recorder.rules, &own_space, CALLER_PC(caller), CALLER_SP(caller),
                CALLER_FP(caller));
     uint64_t name = t->hashed ? walk_hash(w) : walk_number(t, w->fresh);
+    *leaf = NULL;
     if (UNLIKELY(name >= WIRE_CUT_FIRST && !t->hashed))
         w->trusted = 0;       /* frames that have no number cannot be built upon */
     else if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
-        walk_keep_leaf(w);
+        *leaf = walk_keep_leaf(w);
     return name;
 }
 
 /* Frames through which a signal came need the slow path; such stacks are not trusted. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller)
 {
-    walked_name(t, caller);
+    struct walk_leaf *leaf;
+    walked_name(t, caller, &leaf);
     return t->walk.root == WALK_WHOLE && t->walk.trusted == t->walk.count;
 }
 
+/* A stack, and where what is known of its account is remembered by this thread; NULL: nowhere. */
+struct stack {
+    uint32_t number;
+    uint32_t *account;
+};
+
 /* The stack of native and Python frames. `walked`: the walk has just found the native ones, which
  * have that name. */
-static __attribute__((noinline)) uint32_t python_number(struct thread *t, const uint64_t *caller,
-                                                        uint64_t native, bool walked)
+static __attribute__((noinline)) struct stack
+python_number(struct thread *t, const uint64_t *caller, uint64_t native, bool walked)
 {
     uint64_t key;
-    uint32_t number = 0;
+    struct walk_leaf *leaf;
+    struct stack found = {0};
     if (!python_enter(t)) {
+        found.number = (uint32_t)native;
         if (!t->hashed)
-            return (uint32_t)native;
+            return found;
         if (!walked)
-            walked_name(t, caller);
-        return walk_number(t, 0);
+            walked_name(t, caller, &leaf);
+        found.number = walk_number(t, 0);
+        return found;
     }
     if (UNLIKELY(atomic_load_explicit(&recorder.objects_unsettled, memory_order_relaxed)))
         python_settle(CALLER_PC(caller));
     if (UNLIKELY(!t->hashed)) {
         if (!python_runs(t)) {
             python_leave(t);
-            return (uint32_t)native;
+            found.number = (uint32_t)native;
+            return found;
         }
         t->hashed = true;
         walk_forget(&t->walk);
-        native = walked_name(t, caller);
+        native = walked_name(t, caller, &leaf);
         walked = true;
     }
-    number = python_known(t, native, &key);
-    if (UNLIKELY(!number)) {
+    struct python_pair *pair = python_known(t, native, &key);
+    if (LIKELY(pair != NULL)) {
+        found.number = pair->stack;
+        found.account = &pair->account;
+    } else {
         if (!walked)
-            walked_name(t, caller);
-        number = python_merge(t, key);
+            walked_name(t, caller, &leaf);
+        found.number = python_merge(t, key);
     }
     python_leave(t);
-    return number;
+    return found;
 }
 
-/* The number of the caller's stack. */
-static inline uint32_t stack_number(struct thread *t, const uint64_t *caller)
+/* The caller's stack. */
+static inline struct stack stack_of(struct thread *t, const uint64_t *caller)
 {
-    uint64_t known =
-        walk_leaf_id(&t->walk, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
-    bool walked = UNLIKELY(!known);
-    if (walked)
-        known = walked_name(t, caller);
+    struct walk_leaf *leaf =
+        walk_leaf_find(&t->walk, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
+    bool walked = UNLIKELY(!leaf);
+    uint64_t known = walked ? walked_name(t, caller, &leaf) : leaf->id;
     if (UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire) || t->hashed))
         return python_number(t, caller, known, walked);
-    return (uint32_t)known;
+    return (struct stack){(uint32_t)known, leaf ? &leaf->note : NULL};
+}
+
+static uint32_t stack_number(struct thread *t, const uint64_t *caller)
+{
+    return stack_of(t, caller).number;
 }
 
 uint32_t event_stack(struct thread *t, const uint64_t *caller)
@@ -174,9 +194,8 @@ uint32_t event_interrupted(struct thread *t, const uint64_t *caller)
         native = interrupted_name(t, caller);
     }
     if (runs) {
-        number = python_known(t, native, &key);
-        if (!number)
-            number = python_merge(t, key);
+        const struct python_pair *pair = python_known(t, native, &key);
+        number = pair ? pair->stack : python_merge(t, key);
     }
     python_leave(t);
     return number ? number : t->hashed ? walk_number(t, 0) : (uint32_t)native;
@@ -244,15 +263,18 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
     event_tick(t);
-    uint32_t stack = stack_number(t, caller);
     if (usable == ASK) {
         told = !next.malloc_usable_size;
-        usable = told ? size : next.malloc_usable_size(p);
+        usable = told ? size : chunk_usable(p, next.malloc_usable_size);
     }
+    if (LIKELY(recorder.in_place))
+        index_prefetch((uintptr_t)p, told ? index_told_class((uintptr_t)p) : index_class(usable));
+    struct stack found = stack_of(t, caller);
+    uint32_t stack = found.number;
     if (LIKELY(recorder.in_place)) {
         if (UNLIKELY(size >= LARGE_BLOCK))
             large_keep(p, size);
-        return count_alloc(t, p, size, usable < size ? size : usable, told, stack);
+        return count_alloc(t, p, size, usable < size ? size : usable, told, stack, found.account);
     }
     if (UNLIKELY(!event_room(t, 6)))
         return false;

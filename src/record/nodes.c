@@ -309,6 +309,20 @@ uint32_t nodes_cut(const uint64_t *frames, uint32_t count)
     return number ? number : WIRE_CUT_ROOT;
 }
 
+uint32_t nodes_cut_of(uint32_t number)
+{
+    uint64_t frames[NODES_CUT_FRAMES];
+    uint32_t kept = 0;
+    while (number && kept < NODES_CUT_FRAMES) {
+        uint64_t frame = slot_get(number), before = slot_get(number - 1);
+        if (frame < WIRE_NODE_POOL)
+            break; /* the stack ends here, whatever it was */
+        frames[NODES_CUT_FRAMES - ++kept] = frame;
+        number = before >> 32 == WIRE_SLOT_BRANCH >> 32 ? (uint32_t)before : number - 1;
+    }
+    return nodes_cut(frames + NODES_CUT_FRAMES - kept, kept);
+}
+
 /* --- start ------------------------------------------------------------------------------------ */
 
 void nodes_drop(void)

@@ -36,5 +36,7 @@ uint32_t nodes_extend(uint32_t caller, const uint64_t *frames, uint32_t count, u
 /* The number of a stack for which there was no memory: its innermost frames alone, outermost first.
  */
 uint32_t nodes_cut(const uint64_t *frames, uint32_t count);
+/* The same for a stack that has a number. */
+uint32_t nodes_cut_of(uint32_t number);
 
 #endif

@@ -519,10 +519,11 @@ bool recorder_connect(void)
                                         (inner_taken_over() ? WIRE_TAKEN_INNER : 0u));
     allocator_find();
     /* glibc keeps 8 bytes between what can be used of two blocks. */
-    index_set_spacing(!entry_taken_over() && !inner_taken_over() &&
-                              same_module(&next.malloc_usable_size, &next.getenv)
-                          ? 8
-                          : 0);
+    bool of_libc = !entry_taken_over() && !inner_taken_over() &&
+                   same_module(&next.malloc_usable_size, &next.getenv);
+    index_set_spacing(of_libc ? 8 : 0);
+    if (of_libc)
+        chunk_try(next.malloc_usable_size);
     mark_on_start();
     routes_begin();
     for (unsigned i = 0; i < WIRE_OWN; i++)

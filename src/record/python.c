@@ -413,6 +413,13 @@ void python_begin(struct thread *t)
     }
 }
 
+void python_forget_accounts(struct thread *t)
+{
+    for (uint32_t i = 0; t->python && i < PYTHON_PAIRS; i++)
+        if (t->python->pairs[i].account)
+            t->python->pairs[i].account = 0;
+}
+
 /* --- merging ---------------------------------------------------------------------------------- */
 
 /* Where on the C stack the evaluation loop is that each entry began. */

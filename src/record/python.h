@@ -89,6 +89,7 @@ struct python_merged {
 struct python_pair {
     uint64_t key;
     uint32_t stack;
+    uint32_t account; /* of that stack; 0: not known */
 };
 
 #define PYTHON_NAME 128 /* bytes of a thread's name that are looked at */
@@ -216,13 +217,14 @@ static inline void python_leave(struct thread *t)
 }
 
 /* python.c */
-void python_meet(const struct link_map *m); /* a file was met, or met again: is it CPython? */
-void python_forget(void);                   /* code went away: it is met again if it is there */
-bool python_close(const void *handle);      /* before that goes: nobody reads it from here on, */
-void python_closed(void);                   /* till then, if python_close said true */
-void python_reset(void);                    /* new shared memory: nothing has been told yet */
-void python_recover(struct thread *t);      /* it was torn out of a hook */
-void python_begin(struct thread *t);        /* the thread's memory has another owner */
+void python_meet(const struct link_map *m);    /* a file was met, or met again: is it CPython? */
+void python_forget(void);                      /* code went away: it is met again if it is there */
+bool python_close(const void *handle);         /* before that goes: nobody reads it from here on, */
+void python_closed(void);                      /* till then, if python_close said true */
+void python_reset(void);                       /* new shared memory: nothing has been told yet */
+void python_recover(struct thread *t);         /* it was torn out of a hook */
+void python_begin(struct thread *t);           /* the thread's memory has another owner */
+void python_forget_accounts(struct thread *t); /* those of stacks that it remembers */
 void python_give_up(enum wire_python_state why);
 void python_meet_all(void);      /* at the start: what is loaded, before it runs */
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
@@ -247,9 +249,9 @@ bool python_arenas_absent(uint64_t *absent_bytes);
 bool python_runs(struct thread *t);
 /* For the handler of a signal: can the frames be read, wherever it has interrupted the thread? */
 bool python_stands_still(void);
-/* The stack of the native frames of that name and the thread's Python frames, if it has any; 0:
+/* The stack of the native frames of that name and the thread's Python frames, if it has any; NULL:
  * none was kept under *key. */
-uint32_t python_known(struct thread *t, uint64_t native, uint64_t *key);
+struct python_pair *python_known(struct thread *t, uint64_t native, uint64_t *key);
 void python_keep(struct thread *t, uint64_t key, uint32_t stack);
 /* Without an allocation: is the thread's name another? False: it runs no Python code. */
 bool python_look(struct thread *t);

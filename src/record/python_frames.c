@@ -467,7 +467,7 @@ static inline struct python_pair *pair_of(struct python_thread *p, uint64_t key)
     return &p->pairs[key >> 51];
 }
 
-uint32_t python_known(struct thread *t, uint64_t native, uint64_t *key)
+struct python_pair *python_known(struct thread *t, uint64_t native, uint64_t *key)
 {
     uint32_t shims;
     struct python_thread *p = t->python;
@@ -479,8 +479,8 @@ uint32_t python_known(struct thread *t, uint64_t native, uint64_t *key)
         p->cut = false;
     }
     *key = key_of(p, native, shims);
-    const struct python_pair *pair = pair_of(p, *key);
-    return pair->key == *key ? pair->stack : 0;
+    struct python_pair *pair = pair_of(p, *key);
+    return pair->key == *key ? pair : NULL;
 }
 
 void python_keep(struct thread *t, uint64_t key, uint32_t stack)

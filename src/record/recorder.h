@@ -299,6 +299,8 @@ void thread_tick(struct thread *t);           /* the shared tick moved */
 void thread_interval_ends(struct thread *t, uint32_t tick);
 /* Takes another chunk; false: there is none, and so many events are lost. */
 bool thread_room(struct thread *t, unsigned events);
+/* The same for what can do without: never waits, and leaves a quarter of the room to others. */
+bool thread_spare_room(struct thread *t);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that never came to its end */
 void thread_look(void);                /* the last chance to learn this thread's name */

@@ -456,14 +456,29 @@ static bool confined_room(struct thread *t, unsigned events)
     return room;
 }
 
-bool thread_room(struct thread *t, unsigned events)
+static void end_chunk(struct thread *t)
 {
-    uint64_t nap_ns = 10000, waited_ns = 0;
     if (t->at != t->end) {
         *t->at = WIRE_WORD(WIRE_PAD, 0, 0);
         t->at = t->end;
         event_publish(t);
     }
+}
+
+bool thread_spare_room(struct thread *t)
+{
+    uint64_t read = atomic_load_explicit(&t->ring->read, memory_order_acquire);
+    uint64_t unread = atomic_load_explicit(&t->ring->written, memory_order_relaxed) - read;
+    if (unread > WIRE_RING_WORDS / 4 * 3)
+        return false;
+    end_chunk(t);
+    return next_chunk(t);
+}
+
+bool thread_room(struct thread *t, unsigned events)
+{
+    uint64_t nap_ns = 10000, waited_ns = 0;
+    end_chunk(t);
     while (!next_chunk(t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
             return false;
@@ -479,12 +494,14 @@ bool thread_room(struct thread *t, unsigned events)
         struct {
             long seconds, ns;
         } nap = {0, (long)nap_ns};
+        if (!waited_ns)
+            atomic_fetch_add_explicit(&t->ring->waits, 1, memory_order_relaxed);
         sys_call(SYS_nanosleep, &nap, 0L);
         waited_ns += nap_ns;
         if (nap_ns < 1000000)
             nap_ns *= 2;
         if (waited_ns >= 200000000) {
-            waited_ns = 0;
+            waited_ns = 1;
             if (atomic_load(&recorder.header->detached) || !recorder_collector_alive())
                 recorder_stop();
         }

@@ -25,6 +25,7 @@ void process_put(struct strbuf *b, const struct profile *p)
     strbuf_varint(b, p->rank1);
     strbuf_varint(b, p->ranks);
     strbuf_varint(b, p->sample_bytes);
+    strbuf_varint(b, p->waits);
 }
 
 void process_take(struct cursor *c, struct profile *p)
@@ -52,6 +53,7 @@ void process_take(struct cursor *c, struct profile *p)
     p->rank1 = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
     p->ranks = c->at < c->end ? (uint32_t)cursor_varint(c) : 0;
     p->sample_bytes = c->at < c->end ? cursor_varint(c) : 0;
+    p->waits = c->at < c->end ? cursor_varint(c) : 0;
     if (p->sample_bytes > SAMPLE_BYTES_MOST) {
         c->bad = true;
         p->sample_bytes = 0;

@@ -398,6 +398,7 @@ struct profile {
      * estimates (model/estimate.h); 0: all were. */
     uint64_t sample_bytes;
     uint64_t peak_bytes, peak_blocks, peak_time_ns;
+    uint64_t waits;           /* times that a thread waited until the collector had read */
     uint64_t peak_skew_bytes; /* bound on the peak's error when several threads ran; 0: exact */
     /* The most memory that it held: its live heap, and of what it mapped itself as much as was
      * resident. It is known to the stamp, so it may be below peak_bytes. */

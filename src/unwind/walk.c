@@ -24,7 +24,16 @@ void walk_init(struct walk *w, void *memory)
 void walk_forget(struct walk *w)
 {
     w->count = w->trusted = 0;
-    memset(w->leaves, 0, WALK_LEAF_SETS * sizeof *w->leaves);
+    if (w->any_leaf)
+        memset(w->leaves, 0, WALK_LEAF_SETS * sizeof *w->leaves);
+    w->any_leaf = false;
+}
+
+void walk_forget_notes(struct walk *w)
+{
+    for (unsigned i = 0; i < WALK_LEAF_SETS && w->any_leaf; i++)
+        for (unsigned way = 0; way < WALK_LEAF_WAYS; way++)
+            w->leaves[i].way[way].note = 0;
 }
 
 static inline uint64_t load(uint64_t address)
@@ -75,29 +84,30 @@ static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, u
            (!base->fp_matters || base->fp == l->base_fp) && !changed(w->reads, base->reads);
 }
 
-uint64_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-    const struct walk_leaf_set *set = walk_leaves(w, pc, sp);
+    struct walk_leaf_set *set = walk_leaves(w, pc, sp);
     for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)
         if (leaf_holds(w, &set->way[i], pc, sp, fp))
-            return set->way[i].id;
-    return 0;
+            return &set->way[i];
+    return NULL;
 }
 
-void walk_keep_leaf(struct walk *w)
+struct walk_leaf *walk_keep_leaf(struct walk *w)
 {
     if (w->fresh == 0 || w->fresh == w->count || w->trusted != w->count)
-        return; /* nothing to stand on, nothing that stands on it, or not to be proven */
+        return NULL; /* nothing to stand on, nothing that stands on it, or not to be proven */
     const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[w->fresh - 1];
     const struct walk_read *read = w->reads + base->reads;
     uint32_t reads = top->reads - base->reads;
     if (reads > WALK_LEAF_READS)
-        return;
+        return NULL;
     for (uint32_t i = 0; i < reads; i++)
         if ((read[i].address - top->sp) / 8 > UINT16_MAX || read[i].address % 8)
-            return;
+            return NULL;
     struct walk_leaf_set *set = walk_leaves(w, top->address & PC_MASK, top->sp);
-    struct walk_leaf *l = &set->way[set->victim++ % WALK_LEAF_WAYS];
+    struct walk_leaf *l = &set->way[w->victim[set - w->leaves]++ % WALK_LEAF_WAYS];
+    w->any_leaf = true;
     l->pc = top->address & PC_MASK;
     l->sp = top->sp;
     l->fp = top->fp;
@@ -107,12 +117,14 @@ void walk_keep_leaf(struct walk *w)
     l->base_sp = base->sp;
     l->base_fp = base->fp;
     l->id = top->id;
+    l->note = 0;
     l->reads = (uint8_t)(reads + reads % 2);
     for (uint32_t i = 0; i < l->reads; i++) { /* an odd one out is there twice */
         const struct walk_read *r = read + (i < reads ? reads - 1 - i : 0);
         l->offset[i] = (uint16_t)((r->address - top->sp) / 8);
         l->value[i] = r->value;
     }
+    return l;
 }
 
 /* Drops the outermost `drop` frames: what is left is a truncated stack and needs new ids. */

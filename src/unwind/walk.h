@@ -50,14 +50,18 @@ struct walk_read {
 #define WALK_LEAF_WAYS  4 /* an allocation wrapper has one pc and sp, but many callers */
 #define WALK_LEAF_READS 10
 
+/* The first cache line decides most often that it is another one; the second has what else most need.
+ */
 struct walk_leaf {
-    uint64_t pc, sp, fp; /* the innermost frame's */
-    uint64_t base_sp, base_fp, base_id;
-    uint64_t id;   /* of the whole stack; 0: this leaf is empty */
-    uint32_t base; /* frames[base] is what it stands on */
-    uint8_t reads; /* even: the last may be there twice */
+    _Alignas(64) uint64_t pc;
+    uint64_t sp, fp; /* the innermost frame's */
+    uint64_t id;     /* of the whole stack; 0: this leaf is empty */
+    uint32_t note;   /* the caller's of this module: about that stack; 0 when it is kept */
+    uint32_t base;   /* frames[base] is what it stands on */
+    uint8_t reads;   /* even: the last may be there twice */
     bool fp_matters;
     uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
+    uint64_t base_sp, base_fp, base_id;
     uint64_t value[WALK_LEAF_READS];
 };
 
@@ -65,7 +69,6 @@ static_assert(WALK_LEAF_READS % 2 == 0, "they are looked at by twos");
 
 struct walk_leaf_set {
     struct walk_leaf way[WALK_LEAF_WAYS];
-    uint32_t victim;
 };
 
 /* A frame just walked, innermost first, before it is remembered. */
@@ -92,9 +95,11 @@ struct walk {
     uint32_t trusted; /* frames[0..trusted) may be found again by the next walk */
     uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and want an id */
     enum walk_root root;
-    uint64_t stack_end;        /* the stack is below this; WALK_NO_END: not known */
-    bool stack_sure;           /* and all of it up to there is mapped: guesses need no proof */
-    uint64_t walked, verified; /* frames, for statistics */
+    uint64_t stack_end;             /* the stack is below this; WALK_NO_END: not known */
+    bool stack_sure;                /* and all of it up to there is mapped: guesses need no proof */
+    bool any_leaf;                  /* else leaves are all zero */
+    uint64_t walked, verified;      /* frames, for statistics */
+    uint8_t victim[WALK_LEAF_SETS]; /* the way of a set that is given up next */
 };
 
 #define WALK_BYTES                                                                                 \
@@ -102,7 +107,7 @@ struct walk {
          (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)) +   \
      WALK_READ_GROUP * sizeof(struct walk_read) + WALK_LEAF_SETS * sizeof(struct walk_leaf_set))
 
-/* `memory`: WALK_BYTES, zeroed. */
+/* `memory`: WALK_BYTES, zeroed, at a multiple of 64. */
 void walk_init(struct walk *w, void *memory);
 
 static inline struct walk_leaf_set *walk_leaves(const struct walk *w, uint64_t pc, uint64_t sp)
@@ -112,7 +117,7 @@ static inline struct walk_leaf_set *walk_leaves(const struct walk *w, uint64_t p
 }
 static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "walk_leaves takes that many bits of the hash");
 
-/* Asks for the cache lines that walk_leaf_id and walk_stack will want, while there is other work to
+/* Asks for the cache lines that walk_leaf_find and walk_stack will want, while there is other work to
  * do. */
 static inline __attribute__((always_inline)) void
 walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint64_t sp)
@@ -123,11 +128,12 @@ walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint
     rule_prefetch(rules, pc);
 }
 
-/* The id of this stack, if it is one of the leaves' and nothing has changed; 0: not known. */
-uint64_t walk_leaf_id(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
+/* The leaf that this stack is, if it is one and nothing has changed; NULL: it is not known. */
+struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
-/* After walk_stack, when the innermost frame has its id: keeps the stack as a leaf. */
-void walk_keep_leaf(struct walk *w);
+/* After walk_stack, when the innermost frame has its id: keeps the stack as a leaf; NULL: it cannot
+ * be one. */
+struct walk_leaf *walk_keep_leaf(struct walk *w);
 
 /*
  * Brings frames[] up to date for a function that was called from `pc` (a return address), whose
@@ -138,5 +144,6 @@ void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *
                 uint64_t sp, uint64_t fp);
 
 void walk_forget(struct walk *w);
+void walk_forget_notes(struct walk *w); /* of leaves, which stay */
 
 #endif

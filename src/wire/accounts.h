@@ -50,6 +50,9 @@ static_assert(sizeof(struct wire_account) == 128, "wire ABI");
 
 #define WIRE_ACCOUNT_ARENA 1u /* no account: entries of the index that are arenas of CPython */
 #define WIRE_ACCOUNT_FIRST 2u
+/* The first ones are for when there is no memory for more: of cut stacks, and of frees. */
+#define WIRE_ACCOUNTS_SPARE 2048u
+#define WIRE_ACCOUNT_USUAL  (WIRE_ACCOUNT_FIRST + WIRE_ACCOUNTS_SPARE)
 
 /* wire_account.owner */
 #define WIRE_ACCOUNT_BUCKET  63u       /* size_bucket() of the first block */

@@ -187,7 +187,10 @@ struct wire_totals {
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
     _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
     _Atomic uint32_t total_owner;         /* the thread that told its part last */
-    _Atomic uint32_t accounts_end;        /* numbers below are claimed */
+    _Atomic uint32_t unsure_epoch;        /* at this peak, a block of unsure_bytes may be missing */
+    _Atomic uint64_t unsure_bytes;
+    _Atomic uint32_t accounts_end;        /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
+    _Atomic uint32_t spare_end;           /* and from WIRE_ACCOUNT_FIRST to this */
     _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
     _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
     _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
@@ -296,6 +299,8 @@ struct wire_ring {
     _Alignas(64) _Atomic uint64_t written; /* by the program, after the words it covers */
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
+    _Atomic uint64_t waits;                /* by the program: times that it waited for room, */
+    _Atomic uint64_t untold;               /* and WIRE_GROWTHs that it left out instead */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
     _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */
@@ -342,7 +347,8 @@ enum wire_kind {
  * In a process that counts in place these have the first numbers instead (wire/accounts.h).
  */
 enum wire_counted_kind {
-    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed */
+    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1: all
+                           that were freed are temporary */
     WIRE_ROW,           /* account | allocs, frees | bytes | freed | slack, slack freed | temps,
                            reallocs | bytes of temps */
     WIRE_GROWTH,        /* old address, detail = 1: by realloc | new address | old size | new size |

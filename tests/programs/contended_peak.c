@@ -1,15 +1,17 @@
 /* Eight threads that rise and fall together, 60 times, and exchange blocks at the top. They are
- * highest in round 40, with 100 blocks of 3000 bytes each; in all other rounds they have 90. */
+ * highest in round 40, with 100 blocks each; in all other rounds they have 90. The argument is the
+ * size of a block. */
 #define _GNU_SOURCE
 #include "numbered_threads.h"
 
-enum { THREADS = 8, ROUNDS = 60, HIGHEST = 40, BLOCKS = 100, LESS = 10, SIZE = 3000 };
+enum { THREADS = 8, ROUNDS = 60, HIGHEST = 40, BLOCKS = 100, LESS = 10 };
 
 static pthread_barrier_t together;
+static size_t size;
 
 SITE static void *hold(void)
 {
-    return malloc(SIZE);
+    return malloc(size);
 }
 
 static void *work(void *number)
@@ -33,8 +35,9 @@ static void *work(void *number)
     return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    size = (size_t)known_argument(argc, argv, 1, 3000);
     pthread_barrier_init(&together, NULL, THREADS);
     run_numbered_threads(THREADS, work);
     return 0;

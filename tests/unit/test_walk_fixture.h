@@ -107,7 +107,8 @@ __attribute__((used)) void capture_at(uint64_t pc, uint64_t sp, uint64_t fp);
 void capture_at(uint64_t pc, uint64_t sp, uint64_t fp)
 {
     struct checker *c = checker;
-    uint32_t leaf = walk_leaf_id(&c->kept, pc, sp, fp), kept = leaf;
+    const struct walk_leaf *found = walk_leaf_find(&c->kept, pc, sp, fp);
+    uint32_t leaf = found ? (uint32_t)found->id : 0, kept = leaf;
     c->kept.stack_end = c->fresh.stack_end = stack_end(sp);
     if (!leaf || c->captures % 5 == 0 || c->kept.root == WALK_TRUNCATED) {
         walk_stack(&c->kept, rules, &space, pc, sp, fp);

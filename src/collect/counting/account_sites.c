@@ -91,6 +91,8 @@ void accounts_settle_sites(struct target *t)
     if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
         (int64_t)atomic_load(&totals->live_bytes) > 0)
         epoch++; /* it was highest at the end, of which nobody has saved anything */
+    else if (t->profile.peak_skew_bytes && atomic_load(&totals->unsure_epoch) == epoch)
+        t->profile.peak_skew_bytes += atomic_load(&totals->unsure_bytes) & WIRE_LOW48;
     l->peak_epoch = epoch;
     struct own_peak *peaks = xcalloc(l->accounts.count + 1, sizeof *peaks);
     for (size_t i = 0; i < l->accounts.count; i++)
@@ -99,7 +101,10 @@ void accounts_settle_sites(struct target *t)
             s->at_peak_bytes = s->at_peak_blocks = s->at_peak_usable = 0;
             l->accounts.items[i].saved_epoch = epoch;
         }
-    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < end && n < t->accounts.limit; n++) {
+    uint32_t spare_end = atomic_load(&totals->spare_end);
+    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
+        settle_account(t, n, epoch, peaks);
+    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end && n < t->accounts.limit; n++) {
         settle_account(t, n, epoch, peaks);
         if (n % ACCOUNTS_KEPT == 0)
             accounts_let_go(&t->accounts);

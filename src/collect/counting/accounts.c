@@ -35,7 +35,8 @@ void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_si
             windows--;
     h->accounts_offset = *file_size;
     h->accounts_limit = (uint32_t)window_start(windows);
-    h->totals.accounts_end = WIRE_ACCOUNT_FIRST;
+    h->totals.accounts_end = WIRE_ACCOUNT_USUAL;
+    h->totals.spare_end = WIRE_ACCOUNT_FIRST;
     h->totals.peak_epoch = 1;
     h->totals.peak_tick = 1;
     *file_size += window_start(windows) * UNIT;
@@ -100,8 +101,10 @@ struct wire_totals *accounts_totals(struct target *t)
 const volatile struct wire_account *accounts_at(struct target *t, uint32_t number)
 {
     struct accounts *a = &t->accounts;
-    uint32_t end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
-    if (number < WIRE_ACCOUNT_FIRST || number >= end || number >= a->limit)
+    /* The program writes to that line all the time. */
+    if (a->frozen || number >= a->end)
+        a->end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
+    if (number < WIRE_ACCOUNT_FIRST || number >= a->end || number >= a->limit)
         return NULL;
     if (a->frozen)
         return &a->frozen[number];
@@ -308,6 +311,8 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
         c[COL_FREED] = w[1] >> 24 & 0xfffff;
         slack = w[1] >> 12 & 0xfff;
         slack_freed = w[1] & 0xfff;
+        c[COL_TEMPS] = WIRE_DETAIL(w[0]) ? c[COL_FREES] : 0;
+        c[COL_TEMP_BYTES] = WIRE_DETAIL(w[0]) ? c[COL_FREED] : 0;
     } else {
         c[COL_ALLOCS] = w[1] >> 32;
         c[COL_FREES] = (uint32_t)w[1];
@@ -325,6 +330,12 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
     take_row(t, r->thread, number, c);
 }
 
+/* 1 + the ledger's account; 0: it was not met yet. */
+static uint32_t known_site(const struct accounts *a, uint32_t number)
+{
+    return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
+}
+
 /* The site of a block that a thread speaks of: mostly its own. */
 static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t owner,
                     uint32_t *site)
@@ -338,12 +349,17 @@ static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t
 
 static void growth_record(struct target *t, const struct reader *r, const uint64_t *w)
 {
-    const volatile struct wire_account *a = accounts_at(t, (uint32_t)w[4]);
-    uint32_t old_site, site, by_realloc = WIRE_DETAIL(w[0]);
-    uint32_t owner = a ? a->owner / WIRE_ACCOUNT_OWNER : 0;
-    if (!site_of(t, r->thread, (uint32_t)w[4], owner, &site) ||
-        !site_of(t, r->thread, (uint32_t)(w[4] >> 32), owner, &old_site))
-        return;
+    uint32_t new_account = (uint32_t)w[4], old_account = (uint32_t)(w[4] >> 32);
+    uint32_t by_realloc = WIRE_DETAIL(w[0]);
+    uint32_t site = known_site(&t->accounts, new_account) - 1;
+    uint32_t old_site = known_site(&t->accounts, old_account) - 1;
+    if (site == UINT32_MAX || old_site == UINT32_MAX) {
+        const volatile struct wire_account *a = accounts_at(t, new_account);
+        uint32_t owner = a ? a->owner / WIRE_ACCOUNT_OWNER : 0;
+        if (!site_of(t, r->thread, new_account, owner, &site) ||
+            !site_of(t, r->thread, old_account, owner, &old_site))
+            return;
+    }
     struct fresh f = {.address = w[1] & WIRE_LOW48,
                       .size = w[3] & WIRE_LOW48,
                       .account = site,

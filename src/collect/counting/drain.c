@@ -539,7 +539,30 @@ static uint64_t written_in(struct target *t, struct reader *r)
     return written;
 }
 
-#define LOOKS 8
+#define LOOKS       8
+#define PATIENCE_NS 50000000 /* for threads that have not noticed that an interval has ended */
+
+/* Is it better to look at the accounts later? Of one thread alone: what several tell of one block is
+ * to be read in about the order in which it happened. The last boundary alone may be put off: what
+ * comes after it is not read meanwhile. */
+static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
+{
+    const struct boundary *b = &t->boundaries.items[i];
+    const struct reader *only = NULL;
+    if (!t->patient || !b->patient || i + 1 != t->boundaries.count ||
+        now_ns - b->time_ns > PATIENCE_NS)
+        return false;
+    for (size_t k = 0; k < t->readers.count; k++) {
+        const struct reader *r = &t->readers.items[k];
+        if (r->thread == NO_THREAD || r->damaged)
+            continue;
+        if (only)
+            return false;
+        only = r;
+    }
+    uint32_t dirty = only ? atomic_load_explicit(&only->ring->dirty, memory_order_relaxed) : 0;
+    return only && only->tick <= b->tick && dirty && dirty != WIRE_LAST;
+}
 
 /* At the end of an interval: what threads have counted that have not noticed it yet. One that is
  * just noticing writes rows, which are read then. */
@@ -578,6 +601,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0, peaks = t->ledger.peak_epoch, before = t->ledger.live.bytes;
     unsigned rings = 0;
+    bool held = false;
     t->pass_bytes = t->pass_words = 0;
     t->active.count = 0;
     if (!t->batch)
@@ -613,6 +637,11 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick, b->time_ns);
+        if (puts_off(t, i, now_ns)) {
+            t->boundaries.items[0] = *b;
+            held = true;
+            break;
+        }
         if (t->in_place) {
             look_at_accounts(t, b->tick, b->time_ns);
             accounts_end_interval(t, b->tick);
@@ -622,12 +651,13 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         eras_begin(&t->eras, end_ns, b->tick + 1,
                    t->in_place || !kept || t->timeline.kept < INTERVAL_LOG_KEPT);
     }
-    t->boundaries.count = 0;
+    t->boundaries.count = held;
     if (t->in_place)
         accounts_begin_era(t, now_ns);
     else
         eras_begin(&t->eras, t->eras.pass_ns, t->tick, false);
-    drain_until(t, made - t->tick - 1 < INT32_MAX ? t->tick : UINT32_MAX, now_ns);
+    uint32_t limit = held ? t->boundaries.items[0].tick : t->tick;
+    drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX, now_ns);
     realloc_chains_settle(t);
     t->eras.pass_ns = now_ns;
     if (t->in_place) {

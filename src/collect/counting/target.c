@@ -353,10 +353,32 @@ static void close_boundaries(struct target *t)
     t->boundaries.count = 0;
 }
 
+static bool interval_is_due(const struct target *t, uint64_t now_ns)
+{
+    return !t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns;
+}
+
+static bool tells_by_itself(const struct target *t)
+{
+    return t->in_place && t->header;
+}
+
+uint64_t target_pass(struct target *t, uint64_t now_ns)
+{
+    t->patient = tells_by_itself(t);
+    uint64_t words = target_drain(t, now_ns);
+    t->patient = false;
+    if (tells_by_itself(t) && interval_is_due(t, now_ns) && !t->boundaries.count) {
+        target_boundary(t, now_ns);
+        vec_last(&t->boundaries)->patient = true;
+    }
+    return words;
+}
+
 uint64_t target_drain(struct target *t, uint64_t now_ns)
 {
     /* Events that see the new tick are after this moment. */
-    if (!t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns)
+    if (!tells_by_itself(t) && interval_is_due(t, now_ns))
         target_boundary(t, now_ns);
     else
         add_boundaries(t, tick_now(t), now_ns);
@@ -455,6 +477,11 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->profile.duration_ns = now_ns;
     if (!t->header)
         return;
+    t->profile.waits = t->untold = 0;
+    for (size_t i = 0; i < t->readers.count; i++) {
+        t->profile.waits += atomic_load(&t->readers.items[i].ring->waits);
+        t->untold += atomic_load(&t->readers.items[i].ring->untold);
+    }
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
     t->end = atomic_load(&t->header->end);
@@ -578,6 +605,11 @@ void target_finish(struct target *t)
             xasprintf("recording was paused for a while: allocations made then are not counted, "
                       "nor are %llu frees of such blocks",
                       (unsigned long long)t->unannounced_frees);
+    if (t->untold)
+        *vec_push(&p->notes) = xasprintf(
+            "the collector had no time for %llu steps of arrays that may have grown: figures of "
+            "arrays that grow may be too low",
+            (unsigned long long)t->untold);
     if (t->missed_frees)
         *vec_push(&p->notes) = xasprintf(
             "%llu blocks were freed in a way that could not be seen; their addresses came up again",

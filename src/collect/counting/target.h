@@ -81,6 +81,7 @@ struct reader {
 struct boundary {
     uint32_t tick; /* the last one before it */
     uint64_t time_ns;
+    bool patient;  /* threads may tell by themselves what they counted before it */
     bool programs; /* made by the program: a mark, unless it says otherwise */
     bool marked;   /* by someone from outside */
 };
@@ -145,6 +146,7 @@ struct target {
     VEC(struct reader) readers;
     VEC(struct reader *) active; /* of this pass */
     VEC(struct boundary) boundaries;
+    bool patient;  /* one that is patient need not be carried out in this pass */
     uint32_t tick; /* ends of intervals before this one have been seen to */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
@@ -177,6 +179,7 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
+    uint64_t untold;            /* steps of arrays that grow, which are not counted */
     bool dormant, was_dormant;  /* its hooks only forward, or did so at its start; */
     unsigned stops;             /* how often they began to: frees were missed then */
     bool was_paused;            /* so that some blocks were never announced, */
@@ -236,6 +239,10 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
+/* target_drain, and announces the end of an interval when it is time. Threads of a program that counts
+ * in place may tell by themselves what they have counted before it, for a moment: to look costs
+ * more. */
+uint64_t target_pass(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After

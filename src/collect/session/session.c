@@ -499,7 +499,7 @@ static void record(struct session *s)
         for (size_t i = 0; i < s->live.count; i++) {
             struct target *t = s->live.items[i];
             uint64_t now = elapsed_ns(s) - t->start_ns;
-            words += target_drain(t, now);
+            words += target_pass(t, now);
             most = t->pass_words > most ? t->pass_words : most;
             if (t->dormant)
                 continue; /* nor do we look at it */

@@ -1,0 +1,65 @@
+/*
+ * accounts_memory: where the accounts of this process are, and which is a stack's. For accounts.c
+ * and count.c alone.
+ */
+#ifndef TIDE_RECORD_ACCOUNTS_MEMORY_H
+#define TIDE_RECORD_ACCOUNTS_MEMORY_H
+
+#include "record/recorder.h"
+
+#define ACCOUNTS_WINDOW_BITS 13 /* WIRE_ACCOUNTS_FIRST */
+#define ACCOUNTS_WINDOWS     (26 - ACCOUNTS_WINDOW_BITS)
+
+struct accounts_memory {
+    struct wire_header *header;
+    struct wire_totals *totals;
+    const _Atomic uint32_t *era_ms;
+    _Atomic uintptr_t windows[ACCOUNTS_WINDOWS]; /* where account 0 would be; 0: not mapped */
+    _Atomic uint32_t owners;
+    uint32_t limit, first_era;
+    _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
+};
+extern struct accounts_memory accounts;
+
+static inline unsigned accounts_window(uint32_t number)
+{
+    return 31 - ACCOUNTS_WINDOW_BITS - (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
+}
+
+static inline struct wire_account *account_at(uint32_t number)
+{
+    uintptr_t window =
+        atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_acquire);
+    return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
+}
+
+static inline struct wire_cell *cell_at(uint32_t number)
+{
+    return (struct wire_cell *)((char *)account_at(number / 2) +
+                                (size_t)(number % 2) * WIRE_CELL_BYTES);
+}
+
+/* The first of `count` accounts; 0: there is no memory. */
+uint32_t accounts_claim(uint32_t count);
+
+static inline uint32_t account_home(const struct account_table *a, uint32_t key)
+{
+    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (a->size - 1);
+}
+
+uint32_t account_make(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
+/* When there is no memory for another one of a stack: that of its innermost frames; 0: none is left,
+ * and something is lost. */
+uint32_t account_cut(struct thread *t, uint32_t stack, uint32_t flags);
+
+/* 0: there is no memory for another one. */
+static inline uint32_t account_of(struct thread *t, struct account_table *a, uint32_t key,
+                                  uint32_t flags)
+{
+    for (uint32_t at = account_home(a, key); a->entries[at]; at = (at + 1) & (a->size - 1))
+        if (LIKELY(a->entries[at] >> 32 == key))
+            return (uint32_t)a->entries[at];
+    return account_make(t, a, key, flags);
+}
+
+#endif
