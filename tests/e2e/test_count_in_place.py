@@ -18,7 +18,9 @@ PROGRAMS = {
 }
 # Other files' tests, which know the right numbers: one or two for each thing that is counted in another way.
 TESTS = (
-    "api.c[-O0]", "child_processes.tree_of_processes", "faults.who_allocated_it", "forked_memory.a_scan_unshares_nothing",
+    "api.c[-O0]", "attach.counts_are_the_programs_own[glibc]",
+    "attach.what_was_there_before", "child_processes.tree_of_processes", "ctl.packed_snapshots_are_read_as_they_are",
+    "dormant.several_times", "leak_scan.threads_at_work", "python_api.figures", "stacks.no_memory_for_stacks", "tracker.c[on PATH]", "faults.who_allocated_it", "forked_memory.a_scan_unshares_nothing",
     "kills.killed_at_random_moments", "processes.what_was_live_at_the_fork_is_inherited[fork]", "leak_scan.threads_that_still_run", "leak_scan.not_permitted",
     "marks.moments_by_label[-O0]", "marks.what_is_allocated_while_paused_is_not_recorded", "peaks.peaks_of_threads",
     "peaks.peak_inside_an_interval", "python_arenas.arenas_of_a_child[3.11]", "realloc_chains.exact[threads]",

@@ -235,7 +235,7 @@ def read_process(p, out):
     out["exit_code"] = p.zigzag()
     out["signal"], out["flags"] = p.varints(2)
     out["peak_bytes"], out["peak_blocks"], out["peak_time"], out["peak_skew"], out["memory_peak"] = p.varints(5)
-    out["rank"], out["ranks"], out["sampled"] = p.varints(3)
+    out["rank"], out["ranks"], out["sampled"], out["waits"] = p.varints(4)
 
 
 def read_modules(p, out):

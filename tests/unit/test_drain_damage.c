@@ -430,6 +430,77 @@ static void test_random_words(void **state)
     }
 }
 
+/* --- programs that count in place ------------------------------------------------------------- */
+
+#define OWNER (7 * WIRE_ACCOUNT_OWNER)
+
+static struct target *target_open_in_place(struct ring *ring)
+{
+    struct target *t = target_new_bare(getpid(), INTERVAL);
+    t->in_place = true;
+    assert_int_equal(target_attach(t, true, WIRE_WAIT, NULL), 0);
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_int_equal(node(t, i - 1, i << 12), i);
+    *ring = ring_of(t, 0);
+    begin(ring, 100);
+    atomic_store(&ring->shared->owner, OWNER);
+    target_drain(t, 0);
+    atomic_store(&t->header->totals.accounts_end, WIRE_ACCOUNT_FIRST + 1);
+    return t;
+}
+
+/* The first account, as the program writes to it. */
+static struct wire_account *first_account(struct target *t)
+{
+    return (struct wire_account *)(uintptr_t)t->accounts.windows[0] + WIRE_ACCOUNT_FIRST;
+}
+
+static void row(struct ring *r, uint32_t account, uint64_t allocs, uint64_t bytes)
+{
+    record(r, 2, WIRE_WORD(WIRE_ROW_SMALL, 0, allocs << 40 | account), bytes << 44, 0, 0);
+}
+
+/* What was read of an account before its row came is not counted twice, and not kept. */
+static void test_rows_that_were_read_before(void **state)
+{
+    (void)state;
+    struct ring r;
+    struct target *t = target_open_in_place(&r);
+    struct wire_account *a = first_account(t);
+    *a = (struct wire_account){
+        .owner = OWNER, .node = 3, .allocs = 2, .bytes = 20, .next_dirty = WIRE_LAST};
+    atomic_store(&r.shared->dirty, WIRE_ACCOUNT_FIRST);
+    drain_look(t, 1);
+    assert_u64_equal(t->ledger.live.bytes, 20);
+    assert_int_equal(t->accounts.shown.count, 1);
+    drain_look(t, 1);
+    assert_u64_equal(t->ledger.live.bytes, 20);
+    row(&r, WIRE_ACCOUNT_FIRST, 3, 30);
+    atomic_store(&r.shared->dirty, WIRE_LAST);
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.live.bytes, 30);
+    assert_u64_equal(t->ledger.live.blocks, 3);
+    assert_int_equal(t->accounts.shown.count, 0);
+    target_free(t);
+}
+
+/* An account that there is not makes no table as large as its number. */
+static void test_absurd_account(void **state)
+{
+    (void)state;
+    struct ring r;
+    struct target *t = target_open_in_place(&r);
+    *first_account(t) =
+        (struct wire_account){.owner = OWNER | WIRE_ACCOUNT_OTHERS, .node = UINT32_C(1) << 24};
+    row(&r, WIRE_ACCOUNT_FIRST, 1, 10);
+    row(&r, UINT32_C(1) << 25, 1, 10);
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.live.bytes, 0);
+    assert_true(t->accounts.ledger_accounts.count < 1000);
+    assert_true(t->accounts.shown_of.count < 1000);
+    target_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +515,8 @@ int main(void)
         cmocka_unit_test(test_nobodys_events),
         cmocka_unit_test(test_absurd_numbers),
         cmocka_unit_test(test_missing_stacks_cost_little),
+        cmocka_unit_test(test_rows_that_were_read_before),
+        cmocka_unit_test(test_absurd_account),
         cmocka_unit_test(test_random_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

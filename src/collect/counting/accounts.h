@@ -49,7 +49,7 @@ struct by_account {
 struct accounts {
     const char *windows[ACCOUNTS_WINDOWS];
     uint32_t limit;
-    uint32_t end; /* numbers below are claimed, as far as is known */
+    uint32_t end;                      /* numbers below are claimed, as far as is known */
     struct by_account ledger_accounts; /* 1 + that of the ledger; 0: not met */
     uint32_t met;                      /* so many */
     struct by_account shown_of;        /* 1 + index in shown; 0: all of it came in rows */

@@ -542,24 +542,26 @@ static uint64_t written_in(struct target *t, struct reader *r)
 #define LOOKS       8
 #define PATIENCE_NS 50000000 /* for threads that have not noticed that an interval has ended */
 
-/* Is it better to look at the accounts later? The last boundary alone may be put off: what comes after
- * it is not read meanwhile. */
+/* Is it better to look at the accounts later? Of one thread alone: what several tell of one block is
+ * to be read in about the order in which it happened. The last boundary alone may be put off: what
+ * comes after it is not read meanwhile. */
 static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 {
     const struct boundary *b = &t->boundaries.items[i];
+    const struct reader *only = NULL;
     if (!t->patient || !b->patient || i + 1 != t->boundaries.count ||
         now_ns - b->time_ns > PATIENCE_NS)
         return false;
-    bool late = false;
     for (size_t k = 0; k < t->readers.count; k++) {
         const struct reader *r = &t->readers.items[k];
-        uint32_t dirty = atomic_load_explicit(&r->ring->dirty, memory_order_relaxed);
-        if (r->head - r->at > WIRE_RING_WORDS / 4)
-            return false; /* its thread must not wait */
-        late |= r->thread != NO_THREAD && !r->damaged && r->tick <= b->tick && dirty &&
-                dirty != WIRE_LAST;
+        if (r->thread == NO_THREAD || r->damaged)
+            continue;
+        if (only)
+            return false;
+        only = r;
     }
-    return late;
+    uint32_t dirty = only ? atomic_load_explicit(&only->ring->dirty, memory_order_relaxed) : 0;
+    return only && only->tick <= b->tick && dirty && dirty != WIRE_LAST;
 }
 
 /* At the end of an interval: what threads have counted that have not noticed it yet. One that is
