@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
-#include "record/shared_window.h"
 
 #define WINDOW_BITS    13 /* WIRE_ACCOUNTS_FIRST */
 #define WINDOWS        (26 - WINDOW_BITS)
@@ -54,6 +53,7 @@ static inline struct wire_cell *cell_at(uint32_t number)
                                 (size_t)(number % 2) * WIRE_CELL_BYTES);
 }
 
+/* As record/nodes.c maps its windows: a longer copy of the last page of the window before. */
 static bool window_map(unsigned window)
 {
     uintptr_t none = 0;
@@ -62,12 +62,15 @@ static bool window_map(unsigned window)
         return false;
     uintptr_t last_page =
         atomic_load(&shared.windows[window - 1]) + window_start(window) * UNIT - WIRE_PAGE;
-    uintptr_t start = shared_window_map(last_page, size);
-    if (!start)
+    sys_call(SYS_munlock, last_page, (long)WIRE_PAGE);
+    long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
+    if (copy < 0 && copy > -4096)
         return false;
+    sys_call(SYS_munmap, copy, (long)WIRE_PAGE);
+    sys_call(SYS_madvise, copy + WIRE_PAGE, size, (long)MADV_DONTDUMP);
     if (!atomic_compare_exchange_strong(&shared.windows[window], &none,
-                                        start - window_start(window) * UNIT))
-        sys_call(SYS_munmap, start, size);
+                                        (uintptr_t)copy + WIRE_PAGE - window_start(window) * UNIT))
+        sys_call(SYS_munmap, copy + WIRE_PAGE, size);
     return true;
 }
 
