@@ -55,6 +55,7 @@ python_check() {
 step "format (clang-format)" format
 step "shell scripts (shellcheck)" scripts_check
 step "python scripts" python_check
+step "length of files, duplicates" scripts/check_sources.py
 if [ "$quick" != --quick ]; then
     step "second compiler (clang)" clang_build
     step "static checks (clang-tidy)" tidy

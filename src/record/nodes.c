@@ -4,23 +4,24 @@
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
+#include "record/shared_window.h"
 
 #define INDEX_FIRST_BITS 12
 #define INDEX_LEVELS     20
 #define INDEX_TRIES      512
-#define INDEX_MOVED      16   /* entries of the smaller table that each new one carries over */
+#define INDEX_MOVED      16 /* entries of the smaller table that each new one carries over */
 #define INDEX_HUGE       (2u << 20) /* bytes: tables of this size are read all over at once */
-#define ABANDONED        1024 /* ticks */
+#define ABANDONED        1024       /* ticks */
 #define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
 
 static struct {
     struct wire_header *header;
-    uint32_t limit;                          /* header->slots_limit */
-    _Atomic uintptr_t windows[WIRE_WINDOWS]; /* where slot 0 would be; 0: it is not mapped */
+    uint32_t limit;                           /* header->slots_limit */
+    _Atomic uintptr_t windows[WIRE_WINDOWS];  /* where slot 0 would be; 0: it is not mapped */
     _Atomic(uint64_t *) levels[INDEX_LEVELS]; /* tables of entries; see entry_of() */
-    _Atomic unsigned level;   /* the one in use */
-    _Atomic uint32_t entries; /* in the index */
-    _Atomic uint32_t moved;   /* entries of the level before, carried over so far */
+    _Atomic unsigned level;                   /* the one in use */
+    _Atomic uint32_t entries;                 /* in the index */
+    _Atomic uint32_t moved;                   /* entries of the level before, carried over so far */
     _Atomic uint32_t growing; /* the tick at which a thread began to make the next level, or 0 */
     _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
 } tree;
@@ -214,13 +215,7 @@ static inline size_t bytes_before(unsigned window)
     return (size_t)wire_window_start(window) * 8;
 }
 
-/*
- * Maps a window. There is no descriptor to map it from, but the window before it is a mapping of
- * the same file, and mremap makes a longer copy of a shared mapping if told that it had no length.
- * The copy begins with the last page of the window before, which is not needed twice. If the
- * program has locked its memory, that page is unlocked first: the copy of a locked one would be
- * filled with pages from its beginning to its end.
- */
+/* Maps a window; the one before it is mapped. */
 static __attribute__((noinline)) bool window_map(unsigned window)
 {
     uintptr_t none = 0;
@@ -232,15 +227,11 @@ static __attribute__((noinline)) bool window_map(unsigned window)
     if (!may_take(size))
         return false;
     uintptr_t last_page = atomic_load(&tree.windows[window - 1]) + bytes_before(window) - WIRE_PAGE;
-    sys_call(SYS_munlock, last_page, (long)WIRE_PAGE);
-    long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
-    if (copy < 0 && copy > -4096)
+    uintptr_t start = shared_window_map(last_page, size);
+    if (!start)
         return false;
-    sys_call(SYS_munmap, copy, (long)WIRE_PAGE);
-    sys_call(SYS_madvise, copy + WIRE_PAGE, size, (long)MADV_DONTDUMP);
-    if (!atomic_compare_exchange_strong(&tree.windows[window], &none,
-                                        (uintptr_t)copy + WIRE_PAGE - bytes_before(window)))
-        sys_call(SYS_munmap, copy + WIRE_PAGE, size);
+    if (!atomic_compare_exchange_strong(&tree.windows[window], &none, start - bytes_before(window)))
+        sys_call(SYS_munmap, start, size);
     return true;
 }
 

@@ -1,4 +1,14 @@
-"""The code of a running program, to see whether tidemark left it as it was."""
+"""The code of a running program, to see whether tidemark left it as it was; and a program that confines itself."""
+
+CONFINES_ITSELF = """
+import ctypes, struct, time
+libc = ctypes.CDLL(None)
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc.prctl(38, 1, 0, 0, 0)
+allow = Program(1, struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+libc.prctl(22, 2, ctypes.byref(allow))
+"""  # a seccomp filter that allows all
 import contextlib
 
 

@@ -88,5 +88,17 @@ def test_machines_have_folders_of_their_own(t):
                 t.failures.append("%s asks for the machine" % name)
 
 
+def test_files_are_short_and_say_things_once(t):
+    check = os.path.join(ROOT, "scripts", "check_sources.py")
+    t.equal("what it finds in this tree", t.plain(check), ("", "", 0))
+    names = [t.file(name) for name in ("long.c", "a.c", "b.c")]
+    for name, lines in zip(names, (601, 6, 6)):
+        with open(name, "w") as out:
+            out.writelines("int %s_%d;\n" % ("long" if lines > 6 else "same", i) for i in range(lines))
+    stdout, _, status = t.plain(check, *names)
+    t.equal("what it says", (stdout.split("\n"), status),
+            (["%s has 601 lines; 600 is the most" % names[0], "%s:1 and %s:1 have 6 or more equal lines" % tuple(names[1:]), ""], 1))
+
+
 def test_there_is_something_to_check(t):
     t.true("sources", len(sources()) > 20, len(sources()))

@@ -17,7 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
-from program_code import code_of  # noqa: E402
+from program_code import CONFINES_ITSELF, code_of  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "..", "programs")
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
@@ -43,16 +43,7 @@ class Allocates {
     }
 }
 """
-FILTER = """
-import ctypes, struct, time
-libc = ctypes.CDLL(None)
-class Program(ctypes.Structure):
-    _fields_ = [("count", ctypes.c_ushort), ("code", ctypes.c_char_p)]
-libc.prctl(38, 1, 0, 0, 0)
-allow = Program(1, struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
-libc.prctl(22, 2, ctypes.byref(allow))
-while True: time.sleep(0.001)
-"""
+FILTER = CONFINES_ITSELF + "while True: time.sleep(0.001)\n"
 
 
 class Missing(Exception):

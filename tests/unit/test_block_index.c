@@ -17,12 +17,6 @@ void sys_yield(void)
 {
 }
 
-long sys_call(long number, ...)
-{
-    (void)number;
-    return -1;
-}
-
 /* --- tests ------------------------------------------------------------------------------------- */
 
 #define HEAP UINT64_C(0x555500000000)

@@ -13,20 +13,6 @@
 #include "recorder_memory.h"
 #include "unit.h"
 
-/* --- what nodes.c wants of the recorder ------------------------------------------------------- */
-
-long sys_call(long number, ...);
-
-long sys_call(long number, ...)
-{
-    va_list args;
-    va_start(args, number);
-    long a = va_arg(args, long), b = va_arg(args, long), c = va_arg(args, long),
-         d = va_arg(args, long), e = va_arg(args, long), f = va_arg(args, long);
-    va_end(args);
-    return syscall(number, a, b, c, d, e, f); /* of errors the sign is enough */
-}
-
 /* --- a tree ----------------------------------------------------------------------------------- */
 
 struct tree {

@@ -1,11 +1,8 @@
 /* run --sample: which blocks are recorded, and the table of their addresses (record/sample.c). */
 #include <math.h>
-#include <stdarg.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "record/recorder.h"
+#include "recorder_memory.h"
 #include "unit.h"
 
 /* --- what sample.c wants of the recorder ------------------------------------------------------ */
@@ -15,31 +12,8 @@ __thread struct tls tls;
 static struct wire_header header;
 static char boot[64]; /* given out before the next malloc was known */
 
-long sys_call(long number, ...)
-{
-    long a[6];
-    va_list args;
-    va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
-    va_end(args);
-    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
 void sys_yield(void)
 {
-}
-
-void *sys_map(size_t size)
-{
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-void recorder_own(const void *start, size_t size)
-{
-    (void)start;
-    (void)size;
 }
 
 size_t boot_bytes(char **start)

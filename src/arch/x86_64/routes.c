@@ -3,17 +3,7 @@
  * those that are not recorded (record/routes.h). No register that a caller or callee may rely on is
  * changed, nothing is on the stack, and the function next in line returns to the caller.
  */
-#include <assert.h>
-
-#include "record/recorder.h"
-#include "wire/routes.h"
-
-static_assert(offsetof(struct wire_routes, now) == 0 && WIRE_ROUTES == 12, "below by number");
-static_assert(WIRE_ROUTE_free == 3 && WIRE_ROUTE__ZdaPvm == 11, "below by number");
-static_assert(offsetof(struct next, malloc) == 8 && offsetof(struct next, calloc) == 16 &&
-                  offsetof(struct next, realloc) == 24 && offsetof(struct next, free) == 32,
-              "below by number");
-static_assert(SAMPLE_FILTER_SIZE == 0x100000, "below by number");
+#include "record/routes_by_number.h"
 
 #ifdef __CET__
 #define LANDING "endbr64\n"
@@ -28,18 +18,7 @@ static_assert(SAMPLE_FILTER_SIZE == 0x100000, "below by number");
 __asm__(".hidden route_page\n.hidden own_free\n.globl own_free\n.set own_free, free\n");
 
 #define ROUTE(name, number) FUNCTION(name, "jmp *route_page+8*" number "(%rip)\n")
-ROUTE("malloc", "0");
-ROUTE("calloc", "1");
-ROUTE("realloc", "2");
-ROUTE("free", "3");
-ROUTE("_Znwm", "4");
-ROUTE("_Znam", "5");
-ROUTE("_ZnwmRKSt9nothrow_t", "6");
-ROUTE("_ZnamRKSt9nothrow_t", "7");
-ROUTE("_ZdlPv", "8");
-ROUTE("_ZdaPv", "9");
-ROUTE("_ZdlPvm", "10");
-ROUTE("_ZdaPvm", "11");
+ROUTES_BY_NUMBER(ROUTE);
 
 /*
  * Takes `size` from the bytes that are left. If there are none then, the hook decides. It is stored

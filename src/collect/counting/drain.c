@@ -13,8 +13,8 @@
  */
 #include <string.h>
 
+#include "collect/counting/ring_records.h"
 #include "collect/counting/target.h"
-#include "collect/counting/threads.h"
 #include "collect/counting/weights.h"
 
 #define BATCH 512
@@ -67,58 +67,16 @@ static bool enter_chunk(struct reader *r)
     return place < WIRE_CHUNKS;
 }
 
-/* --- threads ---------------------------------------------------------------------------------- */
-
-static void thread_record(struct target *t, struct reader *r, const uint64_t *w, uint64_t now_ns)
-{
-    uint32_t tid = (uint32_t)w[0];
-    switch (WIRE_KIND(w[0])) {
-    case WIRE_THREAD_BEGIN:
-        r->thread = r->first_thread = thread_begin(t, tid, WIRE_DETAIL(w[0]) != 0, now_ns);
-        r->names = 0;
-        r->last_alloc = 0;
-        r->fresh.account = FRESH_NONE;
-        break;
-    case WIRE_THREAD_NAME: {
-        char name[17] = {0};
-        memcpy(name, &w[1], 16);
-        if (WIRE_DETAIL(w[0]) || r->names++ < 2) {
-            thread_rename(t, r->thread, tid, WIRE_DETAIL(w[0]), name);
-            break;
-        }
-        r->thread = thread_renames(t, r->thread, r->first_thread, tid, name, now_ns);
-        r->fresh.account = FRESH_NONE;
-        break;
-    }
-    default:
-        t->profile.threads.items[r->thread].end_ns = now_ns;
-        break;
-    }
-}
-
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static uint32_t account_of(struct target *t, const struct reader *r, uint32_t stack,
-                           enum domain domain)
-{
-    uint32_t known = ledger_find(&t->ledger, stack, r->thread, domain);
-    if (known != MAP_NONE)
-        return known;
-    enum stack_state state;
-    if (!program_stacks_state(&t->program_stacks, stack, &state)) {
-        stack = 0; /* the program never made such a stack: damage */
-        state = STACK_INCOMPLETE;
-    }
-    return ledger_account(&t->ledger, stack, r->thread, domain, state);
-}
-
-/* The same for the heap, where the same few stacks come again and again. */
+/* An account of the heap, where the same few stacks come again and again. */
 static inline uint32_t heap_account_of(struct target *t, struct reader *r, uint32_t stack)
 {
     struct recent_account *recent = &r->recent[stack % RECENT_ACCOUNTS];
     if (recent->stack != stack || recent->thread != r->thread)
-        *recent = (struct recent_account){
-            .stack = stack, .thread = r->thread, .account = account_of(t, r, stack, DOMAIN_HEAP)};
+        *recent = (struct recent_account){.stack = stack,
+                                          .thread = r->thread,
+                                          .account = record_account(t, r, stack, DOMAIN_HEAP)};
     return recent->account;
 }
 
@@ -361,38 +319,6 @@ static void batch_process(struct target *t, struct reader *r, struct batch *b)
     b->count = 0;
 }
 
-/* What sites have now is saved for the last peak that the program has noted. */
-static void set_epoch(struct ledger *l, uint64_t epoch)
-{
-    if (epoch > l->peak_epoch)
-        l->peak_epoch = epoch;
-}
-
-static void process_map(struct target *t, struct reader *r, const uint64_t *w)
-{
-    uint64_t address = w[0] & WIRE_LOW48;
-    bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
-    if (t->in_place)
-        set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
-    unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
-    if (maps && detail) {
-        pools_alloc(t, detail, account_of(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
-    } else if (!maps && detail == WIRE_UNMAP_POOL) {
-        pools_free(t, w[1], address);
-    } else if (maps) {
-        bool arena = w[1] & WIRE_MAP_ARENA;
-        r->cuts.items.count = 0;
-        t->python.has_arenas |= arena;
-        program_mmaps_map(&t->program_mmaps, &t->ledger, address, w[2],
-                          account_of(t, r, (uint32_t)w[1], arena ? DOMAIN_ARENA : DOMAIN_MAPPED));
-    } else if (detail == WIRE_UNMAP_DONE) {
-        program_mmaps_unmap(&t->program_mmaps, &t->ledger, address, w[1], &r->cuts);
-    } else {
-        program_mmaps_put_back(&t->program_mmaps, &t->ledger, &r->cuts);
-    }
-    t->events++;
-}
-
 /* Is the record about the ring's thread or what it did? A ring says whose it is before that. */
 static bool has_subject(unsigned kind)
 {
@@ -482,7 +408,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             if (r->tick > limit || r->clock > until)
                 break;
         } else if (kind == WIRE_MAP || kind == WIRE_UNMAP) {
-            process_map(t, r, w);
+            record_map(t, r, w);
         } else if (kind == WIRE_FORK) {
             if (t->in_place)
                 accounts_inherited(t, w[1], w[2]);
@@ -491,7 +417,7 @@ static void drain_some(struct target *t, struct reader *r, struct batch *b, uint
             process_realloc_failed(t, r);
             r->in_realloc = false;
         } else {
-            thread_record(t, r, w, now_ns);
+            record_thread(t, r, w, now_ns);
         }
     }
     batch_process(t, r, b);

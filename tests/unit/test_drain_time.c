@@ -1,0 +1,104 @@
+/* From words in rings to numbers: intervals, marks, and what was dropped. */
+#include "test_drain_fixture.h"
+
+/* An interval's events are those that were written before the program saw its end. */
+static void test_intervals(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t first = t->header->tick;
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    alloc(&r[1], 0x20000, 10, 0, 1);
+    target_drain(t, INTERVAL); /* due: closed after this pass, and the tick moves on */
+    assert_int_equal(t->header->tick, first + 1);
+    assert_int_equal(t->timeline.slices.count, 1);
+    alloc(&r[0], 0x30000, 100, 0, 1); /* has not seen the new tick */
+    for (unsigned i = 0; i < 2; i++)
+        record(&r[i], 1, WIRE_WORD(WIRE_TICK, 0, first + 1), 0, 0, 0);
+    alloc(&r[1], 0x40000, 1000, 0, 1);
+    target_drain(t, 2 * INTERVAL);
+    assert_int_equal(t->timeline.slices.count, 2);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, first + 2), 0, 0, 0);
+    alloc(&r[0], 0x50000, 10000, 0, 1);  /* after the end of the second interval */
+    alloc(&r[1], 0x60000, 100000, 0, 1); /* this ring has not seen it yet */
+    target_drain(t, 3 * INTERVAL);
+    target_end(t, 3 * INTERVAL + 1);
+    target_finish(t);
+    static const uint64_t peaks[] = {11, 1111, 111111, 111111};
+    static const uint64_t ends[] = {INTERVAL, 2 * INTERVAL, 3 * INTERVAL, 3 * INTERVAL + 1};
+    assert_int_equal(t->profile.intervals.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_u64_equal(t->profile.intervals.items[i].end_ns, ends[i]);
+        assert_u64_equal(t->profile.intervals.items[i].peak_bytes, peaks[i]);
+    }
+    target_free(t);
+}
+
+/* A tick beyond the interval's end stops a ring for this interval, not for this pass. */
+static void test_later_tick_is_in_the_next_interval(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t tick = t->header->tick;
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick + 1), 0, 0,
+           0); /* as if seen between the two looks */
+    alloc(&r[0], 0x20000, 10, 0, 1);
+    target_drain(t, INTERVAL);
+    assert_u64_equal(t->timeline.slices.items[0].interval.peak_bytes, 1);
+    assert_u64_equal(t->ledger.live.bytes, 11);
+    assert_u64_equal(t->ledger.interval_peak_bytes, 11);
+    target_free(t);
+}
+
+/* A mark is made after the boundaries were looked at and before the rings are: what follows it must
+ * not be read before its own boundary is there. */
+static void test_mark_made_between_the_two_looks(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    target_drain(t, 1);
+    uint32_t tick = ++t->header->tick;
+    alloc(&r[0], 0x10000, 1, 0, 1);
+    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick), 0, 0, 0);
+    alloc(&r[0], 0x20000, 10, 0, 1);
+    drain_rings(t, 2);
+    assert_u64_equal(t->ledger.live.bytes, 1);
+    target_drain(t, 3);
+    assert_int_equal(t->timeline.slices.count, 1);
+    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 1);
+    assert_u64_equal(t->ledger.live.bytes, 11);
+    target_free(t);
+}
+
+static void test_dropped(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    r[0].shared->dropped = 5;
+    r[1].shared->dropped = 2;
+    target_drain(t, 1);
+    assert_u64_equal(t->ledger.lost_events, 7);
+    r[0].shared->dropped = 6;
+    target_drain(t, 2);
+    assert_u64_equal(t->ledger.lost_events, 8);
+    r[0].shared->dropped = 1; /* nonsense, and no reason to count back */
+    target_drain(t, 3);
+    assert_u64_equal(t->ledger.lost_events, 8);
+    target_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_later_tick_is_in_the_next_interval),
+        cmocka_unit_test(test_mark_made_between_the_two_looks),
+        cmocka_unit_test(test_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
