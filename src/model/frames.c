@@ -50,10 +50,8 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
 {
     if (kept_frames_take(t, r, p, focus))
         return;
-    *t = (struct frame_table){.recording = r,
-                              .profile = p,
-                              .focus = focus,
-                              .key = kept_frames_key(r, focus)};
+    *t = (struct frame_table){
+        .recording = r, .profile = p, .focus = focus, .key = kept_frames_key(r, focus)};
     if (t->key)
         t->patterns = kept_frames_patterns(focus);
     if (focus && !focus->no_defaults)
@@ -179,8 +177,9 @@ void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
 
 uint32_t frame_table_marker(struct frame_table *t, const char *name)
 {
-    return intern(
-        t, (struct call_frame){.name = strpool_add(&t->strings, name), .flags = CALL_MARKER, .unmatched = true});
+    return intern(t, (struct call_frame){.name = strpool_add(&t->strings, name),
+                                         .flags = CALL_MARKER,
+                                         .unmatched = true});
 }
 
 /* The name after renaming and what the focus says about it. */

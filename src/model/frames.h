@@ -72,11 +72,11 @@ struct frame_table {
     VEC(struct frame_run) runs;
     struct map addresses; /* node address -> run */
     uint32_t *run_of;     /* node -> run, MAP_NONE: not yet */
-    char *key; /* what the focus says about frames; NULL: not kept for the next question */
-    char *patterns;           /* with a key: --within and --ignore that the flags are of */
-    unsigned taken;           /* how often it was taken up again */
+    char *key;      /* what the focus says about frames; NULL: not kept for the next question */
+    char *patterns; /* with a key: --within and --ignore that the flags are of */
+    unsigned taken; /* how often it was taken up again */
     struct call_paths *paths; /* model/call_paths.h; NULL: not made yet, or not kept */
-    uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
+    uint32_t *translated;     /* recording string -> own string, MAP_NONE: not yet */
     struct renamed {
         uint32_t name;
         uint16_t flags;
