@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* What is needed while the tree is built. */
 struct builder {
     struct call_tree *tree;
@@ -20,7 +19,7 @@ struct builder {
     struct suppress_match suppress;
     uint32_t *rule; /* node -> suppression that a frame of its stack satisfies; NULL: none do */
     bool any;       /* some site has a value */
-    bool *resized; /* site -> is it a call of realloc? NULL: nobody asks */
+    bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
 };
 
 /* Has the site a value at the moment that is asked for, or at the other one? */
@@ -150,9 +149,9 @@ enum marker { MARKER_UNKNOWN, MARKER_DROPPED, MARKER_RECORDER, MARKERS };
 static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t markers[MARKERS])
 {
     bool known = node && node < b->profile->nodes.count;
-    enum marker marker = known && is_recorders(b, node)             ? MARKER_RECORDER
+    enum marker marker = known && is_recorders(b, node)                          ? MARKER_RECORDER
                          : known && (b->paths->stack_flags[node] & CALL_DROPPED) ? MARKER_DROPPED
-                                                                    : MARKER_UNKNOWN;
+                                                                                 : MARKER_UNKNOWN;
     if (!markers[marker]) {
         const char *name = marker == MARKER_UNKNOWN    ? "[unknown]"
                            : marker == MARKER_RECORDER ? "[tidemark]"

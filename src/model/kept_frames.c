@@ -51,8 +51,7 @@ bool kept_frames_take(struct frame_table *t, const struct recording *r, const st
     for (size_t i = 0; key && i < KEPT && !found; i++) {
         struct kept *k = &kept[i];
         found = k->table.key && k->generation == recording_held_generation() &&
-                k->table.recording == r && k->table.profile == p &&
-                strcmp(k->table.key, key) == 0;
+                k->table.recording == r && k->table.profile == p && strcmp(k->table.key, key) == 0;
         if (!found)
             continue;
         *t = k->table;

@@ -98,7 +98,7 @@ def recordings(t):
     with open(source, "w") as out:
         out.write("int f(int x) { return x * 2; }\n" * 1 + "".join("int g%d(int x) { return f(x) + %d; }\n".replace("f(x)", "x")
                                                                    % (i, i) for i in range(300)))
-    compiler = t.record("gcc", "-O1", "-c", source, "-o", t.file("a.o"))
+    compiler = t.record("clang", "-O1", "-c", source, "-o", t.file("a.o"))
     yield (compiler,), [*everywhere, ("report", "--process", "all", "--json"),
                         *combinations(heap, whole, ((), ("--within", "x"), ("--ignore", "alloc")), 20)]
 

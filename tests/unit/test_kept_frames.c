@@ -47,10 +47,10 @@ static struct recording *random_recording(uint32_t seed, bool python)
     for (uint32_t i = 1; i < NODES; i++) {
         uint32_t what = below(KINDS + 4);
         fx_node(p, below(8) ? below(i) : i + below(3), /* of a few the parent comes later */
-                what < KINDS                            ? 0x1000 + what
-                : what == KINDS                         ? NODE_TRUNCATED
-                : what == KINDS + 1                     ? 0x7000 + below(50)
-                                                        : 0x2000);
+                what < KINDS        ? 0x1000 + what
+                : what == KINDS     ? NODE_TRUNCATED
+                : what == KINDS + 1 ? 0x7000 + below(50)
+                                    : 0x2000);
     }
     for (uint32_t i = 0; i < SITES; i++) {
         uint32_t site = fx_site(p, below(50) ? below(NODES) : NODES + below(9), below(3),
@@ -72,8 +72,8 @@ static struct recording *random_recording(uint32_t seed, bool python)
 static void random_question(struct query *q)
 {
     static const char *const moments[] = {NULL, "2s", "50%", "peak", "5s"};
-    static const enum metric metrics[] = {METRIC_LIVE,    METRIC_TOTAL,   METRIC_PEAK,
-                                          METRIC_LARGEST, METRIC_MAPPED,  METRIC_SITEPEAK};
+    static const enum metric metrics[] = {METRIC_LIVE,    METRIC_TOTAL,  METRIC_PEAK,
+                                          METRIC_LARGEST, METRIC_MAPPED, METRIC_SITEPEAK};
     static const char *const patterns[] = {"parse", "^ma", "load|new", "std::", "0x10", "[unk"};
     *q = (struct query){.top = below(3) ? QUERY_ALL : 1 + below(20),
                         .metric = metrics[below(6)],
