@@ -127,11 +127,17 @@ if [ -z "$check" ]; then
 fi
 # The two halves take about as long.
 record_little >"$dir/little.log" 2>&1 || { cat "$dir/little.log"; exit 1; }
-run_damage little change &
+change_all() {
+    local failed=0
+    run_damage little change || failed=1
+    run_damage merged change || failed=1
+    return "$failed"
+}
+change_all &
 change=$!
 run_all "$@" || failed=1
 run_damage little cut flip || failed=1
-run_damage merged cut flip change || failed=1
+run_damage merged cut flip || failed=1
 run_damage imported cut flip change || failed=1
 wait "$change" || failed=1
 exit "$failed"

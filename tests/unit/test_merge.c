@@ -116,6 +116,9 @@ static void test_order_and_grouping(void **state)
     written(merging_finish(m), &other);
     merging_free(m);
     same_bytes(&other, &flat);
+    struct recording *all = parsed(&flat);
+    assert_int_equal(all->profiles.items[0].merge->inputs.count, 5);
+    recording_free(all);
     strbuf_clear(&other);
     m = merging_new();
     for (uint32_t i = 5; i-- > 0;)
