@@ -159,7 +159,7 @@ static void read_file(struct reading *r)
     while (r->next < r->end) {
         const struct touched *before = r->next;
         uint64_t low, high;
-        if (symbol_file_extent(c->file, before->address, &low, &high) && r->bytes_left)
+        if (symbol_file_bounds(c->file, before->address, &low, &high) && r->bytes_left)
             read_function(r, low, high);
         if (r->next == before) {
             r->next++;

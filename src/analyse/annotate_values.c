@@ -167,14 +167,14 @@ static void note_host(struct adding *s, uint32_t call)
 }
 
 /* Where the code around the first address of the function begins and ends. */
-static void find_extent(struct adding *s)
+static void find_bounds(struct adding *s)
 {
     for (uint32_t c = 1; c < s->tree->parent.count; c++) {
         if (s->group_of[s->tree->frame.items[c]] != s->group)
             continue;
         uint64_t address = address_of(s, c);
         s->code = code_of(s->a, &address);
-        s->nameless = s->code != CODE_NONE && symbol_file_extent(s->a->codes.items[s->code].file,
+        s->nameless = s->code != CODE_NONE && symbol_file_bounds(s->a->codes.items[s->code].file,
                                                                  address, &s->low, &s->high);
         return;
     }
@@ -194,7 +194,7 @@ void annotate_values(struct annotation *a, const struct group *g, uint32_t group
     struct call_walk walk = {0};
     memset(s.place, 0xff, (count + 1) * sizeof *s.place);
     if (name_is_address(a->name))
-        find_extent(&s);
+        find_bounds(&s);
     a->inlined = true;
     for (uint32_t c = 1; c < count; c++) {
         for (uint32_t left; (left = call_walk_leave(&walk, t, c)) != CALL_NONE;)

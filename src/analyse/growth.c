@@ -37,13 +37,15 @@ static void take_marks(struct growth *g, const struct profile *p)
 }
 
 /* What a program does to start, and the recorder with it, is no part of the series if there are
- * enough stamps without. */
+ * enough stamps without. Within the first interval, sums over intervals would still be 0. */
 static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
 {
     size_t after = 0;
     uint64_t last = p->stamps.count ? vec_last(&p->stamps)->time_ns : 0;
     uint64_t start = (last < end_ns ? last : end_ns) / START_SHARE;
     start = start < START_NS ? start : START_NS;
+    if (p->intervals.count && p->intervals.items[0].end_ns > start)
+        start = p->intervals.items[0].end_ns;
     for (size_t i = 0; i < p->stamps.count; i++)
         after += p->stamps.items[i].time_ns >= start && p->stamps.items[i].time_ns <= end_ns;
     return after >= 2 * GROWTH_STAMPS_LEAST ? start : 0;

@@ -50,9 +50,9 @@ bool leak_grew(const struct leak *leak)
     uint64_t most = 0, late = 0;
     size_t parts = 0;
     for (size_t i = 0; i < LEAK_PARTS; i++) {
-        most = leak->births[i] > most ? leak->births[i] : most;
-        late += i >= LEAK_PARTS / 2 ? leak->births[i] : 0;
-        parts += leak->births[i] > 0;
+        most = leak->allocated_in[i] > most ? leak->allocated_in[i] : most;
+        late += i >= LEAK_PARTS / 2 ? leak->allocated_in[i] : 0;
+        parts += leak->allocated_in[i] > 0;
     }
     /* Programs start and end with something else. */
     return leak->blocks >= GREW_BLOCKS && parts >= LEAK_PARTS - 1 && most <= leak->blocks / 2 &&
@@ -198,8 +198,8 @@ static void add_row(struct making *m, const struct live_row *r, enum reach kind)
     e->first_ns = r->first_ns < e->first_ns ? r->first_ns : e->first_ns;
     e->last_ns = r->last_ns > e->last_ns ? r->last_ns : e->last_ns;
     /* A row that spans several parts proves its two ends only. */
-    e->births[part_of(m->l, r->first_ns)] += r->blocks - r->blocks / 2;
-    e->births[part_of(m->l, r->last_ns)] += r->blocks / 2;
+    e->allocated_in[part_of(m->l, r->first_ns)] += r->blocks - r->blocks / 2;
+    e->allocated_in[part_of(m->l, r->last_ns)] += r->blocks / 2;
     add_share(m, entry, r);
     count_process(m, entry, r);
 }

@@ -7,7 +7,7 @@
  * and how they look, as in reports; --since and --older leave out blocks by their age. Totals are
  * of all kinds and all entries that are left, whatever is listed.
  *
- * Births are known by the interval of the log, so --since is exact at marks, and --older keeps only
+ * When a block was allocated is known by its interval, so --since is exact at marks, and --older keeps only
  * blocks that are surely that old.
  *
  * Ownership: borrows recording and question, which must outlive it; leaks_release frees the rest.
@@ -45,7 +45,7 @@ struct leak {
     uint64_t blocks, bytes, usable, untouched;
     uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that are their share */
     uint64_t first_ns, last_ns;
-    uint64_t births[LEAK_PARTS]; /* blocks by when they were allocated */
+    uint64_t allocated_in[LEAK_PARTS]; /* blocks by the part of the run */
 };
 
 struct leak_sum {

@@ -151,7 +151,7 @@ static const struct column_def columns[] = {
     {NULL, "b", COLUMN_AMOUNT, VALUE(SHOWN | B)},
     {NULL, NULL, COLUMN_COUNT, VALUE(SHOWN | CHANGE | COUNT), .plus = true,
      .title_of = title_of_count},
-    {NULL, "in all", COLUMN_AMOUNT, VALUE(TOTAL | CHANGE), .plus = true, .text_if = TOTALS},
+    {NULL, "total", COLUMN_AMOUNT, VALUE(TOTAL | CHANGE), .plus = true, .text_if = TOTALS},
     {"depth", "depth", COLUMN_COUNT, ROW(depth), .text_if = COLUMN_DEEP, .csv_if = TREE, CSV_ONLY},
     {NULL, NULL, COLUMN_CALL, ROW(name), .title_of = title_of_name, .text_if = NAMES},
     {NULL, "file", COLUMN_PATH, ROW(name), .text_if = FILES},

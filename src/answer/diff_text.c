@@ -35,9 +35,9 @@ static void line_bytes(struct strbuf *out, const struct style *s, const char *la
 static void add_counts(struct strbuf *out, int64_t a, int64_t b, const char *what)
 {
     if (a == b)
-        say(out, " in %N %r\n", a, what);
+        say(out, " in %N %r(s)\n", a, what);
     else
-        say(out, " in %N -> %N %r (%+N)\n", a, b, what, (int64_t)((uint64_t)b - (uint64_t)a));
+        say(out, " in %N -> %N %r(s) (%+N)\n", a, b, what, (int64_t)((uint64_t)b - (uint64_t)a));
 }
 
 static void line_ran(const struct diff *d, const struct style *s, struct strbuf *out)
@@ -75,9 +75,9 @@ static void line_totals(const struct diff *d, const struct style *s, struct strb
     if (d->side[0].profile->sampling.alone || d->side[1].profile->sampling.alone)
         return; /* of the heap nothing is known */
     line_bytes(out, s, "allocated", (uint64_t)a->bytes_allocated, (uint64_t)b->bytes_allocated);
-    add_counts(out, a->allocations, b->allocations, "allocations");
+    add_counts(out, a->allocations, b->allocations, "allocation");
     line_bytes(out, s, "live", (uint64_t)a->live_bytes, (uint64_t)b->live_bytes);
-    add_counts(out, a->live_blocks, b->live_blocks, "blocks");
+    add_counts(out, a->live_blocks, b->live_blocks, "block");
     line_bytes(out, s, "peak", a->peak_bytes, b->peak_bytes);
     strbuf_putc(out, '\n');
 }

@@ -241,9 +241,9 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         break;
     case FINDING_FRAGMENTED:
         say(out,
-            "the allocator keeps %B of free memory, because %B of its blocks are on %B of these "
-            "pages, at %T",
-            n->bytes, n->pinning_bytes, n->freed_bytes, n->moment_ns);
+            "the allocator keeps %B of free memory; %B of it is on pages that also hold blocks of "
+            "this function (%B in all), at %T",
+            n->bytes, n->freed_bytes, n->pinning_bytes, n->moment_ns);
         break;
     default:
         break;

@@ -235,11 +235,17 @@ static void rise_words(const struct growth *g, struct strbuf *out)
                  {GROWTH_SHARED, "Shared memory and files"},
                  {GROWTH_MAPPED, "The memory that it maps itself"},
                  {GROWTH_POOLS, "The memory in its pools"},
+                 {GROWTH_ARENAS, "The memory of small Python objects"},
                  {GROWTH_ANON, "Anonymous memory"},
                  {GROWTH_VM, "VM"}};
-    size_t i = 0;
-    while (i + 1 < sizeof lines / sizeof *lines && !growth_rose(g, lines[i].line))
+    size_t i = 0, count = sizeof lines / sizeof *lines;
+    while (i < count && !growth_rose(g, lines[i].line))
         i++;
+    if (i == count) { /* below the noise of all the others */
+        say(out, "Functions gained %B, not steadily, and the process as a whole did not",
+            (double)g->gained_bytes);
+        return;
+    }
     const struct trend *t = &g->trends[lines[i].line];
     const double *y = g->series[lines[i].line];
     say(out, "%r rose by %B", lines[i].name, y[g->count - 1] - y[0]);

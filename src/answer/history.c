@@ -8,6 +8,7 @@
 #include "answer/units.h"
 #include "base/say.h"
 #include "model/answer_rows.h"
+#include "model/estimate.h"
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
@@ -67,6 +68,28 @@ static struct cell get_share(struct spot s)
     return CELL_OF((double)r->change_bytes / before);
 }
 
+/* The metric's figures are estimates; those of mappings, pools and CPU time are not. */
+static bool is_estimated(const struct history *h, const struct history_run *r)
+{
+    const struct profile p = {.sample_bytes = r->sample_bytes};
+    return metric_is_estimated(&p, h->metric);
+}
+
+static struct cell get_sampled(struct spot s)
+{
+    const struct history_run *r = s.row;
+    return is_estimated(history_of(s), r) ? CELL_OF(r->sample_bytes) : CELL_NOT_KNOWN;
+}
+
+static struct cell get_estimated(struct spot s)
+{
+    const struct history_run *r = s.row;
+    strbuf_puts(s.made, "");
+    if (is_estimated(history_of(s), r))
+        say(s.made, "one per %B", r->sample_bytes);
+    return CELL_OF((const char *)s.made->data);
+}
+
 static struct cell get_exit(struct spot s)
 {
     const struct history_run *r = s.row;
@@ -119,6 +142,11 @@ static bool heading(const void *answer, const struct style *s, struct strbuf *ou
     }
     say(out, "%r%N run(s): %r, and what changed from each to the next%r\n", style_bold(s),
         h->runs.count, report_metric_title(h->metric), style_plain(s));
+    for (size_t i = 0; i < h->runs.count; i++)
+        if (is_estimated(h, &h->runs.items[i])) {
+            strbuf_puts(out, "figures of runs with an entry under 'sampled' are estimates\n");
+            break;
+        }
     return true;
 }
 
@@ -147,10 +175,12 @@ struct document history_document(const struct history *h,
         {"complete", NULL, COLUMN_WORD, RUN(complete)},
         {"bytes", NULL, COLUMN_AMOUNT, .get = get_figure, .number = AMOUNT},
         {"count", NULL, COLUMN_COUNT, .get = get_figure, .number = COUNT},
+        {"sampled_bytes", NULL, COLUMN_COUNT, .get = get_sampled},
         {"change_bytes", NULL, COLUMN_AMOUNT, .get = get_figure, .number = CHANGE},
         {NULL, "amount", COLUMN_AMOUNT, .get = get_figure, .number = AMOUNT},
         {NULL, "change", COLUMN_AMOUNT, .get = get_figure, .number = CHANGE, .plus = true},
         {NULL, "%", COLUMN_PERCENT, .get = get_share, .plus = true},
+        {NULL, "sampled", COLUMN_WORD, .get = get_estimated, .if_any = true},
         {"functions", NULL, COLUMN_WORDS, .json = json_changes},
         {NULL, "changed most", COLUMN_TITLE, .get = get_largest, .if_any = true},
     };

@@ -7,6 +7,7 @@
 #include "model/not_recorded.h"
 #include "answer/imported.h"
 #include "answer/notes.h"
+#include "answer/summary.h"
 #include "model/sampled.h"
 
 #define CPU_PARTS 100 /* of a window, at most */
@@ -28,6 +29,10 @@ static void json_ending(struct json *j, const struct profile *p)
 {
     json_i64_if(j, "exit_code", p->exit_code >= 0, p->exit_code);
     json_i64_if(j, "signal", p->signal, p->signal);
+    struct strbuf words = {0};
+    summary_ending(p, &words);
+    json_string(j, "ending", words.data);
+    strbuf_release(&words);
 }
 
 void json_program(struct json *j, const struct recording *r, const struct profile *p)
@@ -225,6 +230,8 @@ void json_attached(struct json *j, const struct profile *p)
     json_object(j, "attached");
     json_bool(j, "detached", a->detached);
     json_bool(j, "before_known", a->before == BEFORE_KNOWN);
+    if (a->before != BEFORE_KNOWN)
+        json_string(j, "before_unknown", summary_before_unknown(a));
     json_u64(j, "before_blocks", a->before_blocks);
     json_u64(j, "before_bytes", a->before_bytes);
     json_u64(j, "before_frees", a->frees);

@@ -196,7 +196,7 @@ static void add_moment(const struct mappings *m, const char *word, const struct 
                        struct strbuf *out)
 {
     uint64_t taken = at->capture->time_ns, asked = at->moment.asked_ns;
-    say(out, "%s%s: as captured at %T (", word, at->moment.word, taken);
+    say(out, "%s%s: captured at %T (", word, at->moment.word, taken);
     mappings_label(m, at->capture, out);
     strbuf_puts(out, ")");
     if (taken != asked)
@@ -211,7 +211,7 @@ static void add_heading(const struct mappings *m, const struct style *s, struct 
     if (m->is_difference)
         add_moment(m, "since ", &m->since, out);
     add_moment(m, "at ", &m->at, out);
-    say(out, "%sresident %B, mapped %B; of these tidemark's own: %B and %B\n",
+    say(out, "%sresident %B, mapped %B; tidemark's own: %B resident, %B mapped\n",
         m->is_difference ? "change of " : "", m->totals.bytes[MAPPING_RSS], m->totals.size_bytes,
         m->own.bytes[MAPPING_RSS], m->own.size_bytes);
     if (m->recording->incomplete)

@@ -203,6 +203,7 @@ static void json_outliers(struct json *j, const struct answer *a)
     enum input_value value = outliers_value(a->query->metric);
     struct outliers o;
     outliers_find(&o, m, value);
+    json_u64_if(j, "median_bytes", value < INPUT_VALUES, o.median);
     json_array(j, "outliers");
     for (size_t i = 0; i < o.inputs.count && i < OUTLIERS_JSON; i++) {
         const struct merge_input *in = &m->inputs.items[o.inputs.items[i]];
@@ -223,6 +224,7 @@ void merge_json(struct json *j, const struct answer *a)
     struct census c = census_of(m);
     json_object(j, "merged");
     json_u64(j, "inputs", m->inputs.count);
+    json_bool(j, "ranks", c.ranks);
     json_u64(j, "hosts", c.hosts);
     json_u64(j, "killed", c.killed);
     json_u64(j, "failed", c.failed);

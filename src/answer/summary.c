@@ -1,11 +1,8 @@
 #include "answer/summary.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/say.h"
-#include "base/signal_name.h"
 #include "analyse/work_end.h"
 #include "model/arenas_at.h"
 #include "model/estimate.h"
@@ -14,9 +11,7 @@
 #include "model/sampled.h"
 #include "answer/imported.h"
 #include "answer/merge.h"
-#include "answer/notes.h"
 #include "answer/report.h"
-#include "answer/table.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
 
@@ -24,89 +19,6 @@
 #define POOLS_SHOWN 3
 #define FREED_LEAST ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
 #define FREED_TIMES 4                  /* where so many times as much was live as is left */
-
-void summary_argument(struct strbuf *out, const char *arg)
-{
-    if (*arg && *arg != '#' && !strpbrk(arg, " \t\n'\"\\$`*?[]()<>|&;~!{}")) {
-        strbuf_puts(out, arg);
-        return;
-    }
-    strbuf_putc(out, '\'');
-    for (; *arg; arg++)
-        strbuf_printf(out, *arg == '\'' ? "'\\''" : "%c", *arg);
-    strbuf_putc(out, '\'');
-}
-
-static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
-{
-    struct strbuf text = {0}, clean = {0};
-    strbuf_puts(&text, p->command.count                  ? ""
-                       : p->executable && *p->executable ? p->executable
-                                                         : "[unknown]");
-    for (size_t i = 0; i < p->command.count; i++) {
-        strbuf_puts(&text, i ? " " : "");
-        summary_argument(&text,
-                         i || with_path ? p->command.items[i] : path_base(p->command.items[i]));
-    }
-    say(&clean, "%s", text.data);
-    table_front(out, clean.data, width);
-    strbuf_release(&text);
-    strbuf_release(&clean);
-}
-
-void summary_command(const struct profile *p, size_t width, struct strbuf *out)
-{
-    add_command(p, true, width, out);
-}
-
-void summary_sampled(const struct profile *p, const struct style *s, struct strbuf *out)
-{
-    if (!p->sample_bytes)
-        return;
-    size_t start = summary_begin(out, s, "sampled");
-    say(out, "one allocation per %B; figures are estimates", p->sample_bytes);
-    summary_end(out, s, start);
-}
-
-void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out)
-{
-    strbuf_puts(out, style_bold(s));
-    summary_command(p, s->width > 60 ? s->width - 20 : 40, out);
-    strbuf_puts(out, style_plain(s));
-    if (profile_lacks(p, UNKNOWN_PROCESS))
-        strbuf_puts(out, ", pid not known\n");
-    else
-        say(out, ", pid %d\n", p->pid);
-    summary_sampled(p, s, out);
-}
-
-void summary_short_command(const struct profile *p, size_t width, struct strbuf *out)
-{
-    add_command(p, false, width, out);
-}
-
-void summary_ending(const struct profile *p, struct strbuf *out)
-{
-    const char *name = signal_name(p->signal);
-    if (p->signal && name)
-        strbuf_printf(out, "killed by SIG%s (signal %d)", name, p->signal);
-    else if (p->signal)
-        strbuf_printf(out, "killed by signal %d", p->signal);
-    else if (p->execed)
-        strbuf_puts(out, "became another program");
-    else if (p->attached.detached)
-        strbuf_puts(out, "it went on when tidemark detached");
-    else if (p->exit_code >= 0)
-        strbuf_printf(out, "exit status %d", p->exit_code);
-    else
-        strbuf_puts(out, "ending unknown");
-}
-
-void summary_program_name(const struct profile *p, struct strbuf *out)
-{
-    const char *path = p->command.count ? p->command.items[0] : p->executable;
-    unit_text(out, path && *path ? path_base(path) : "[unknown]");
-}
 
 void summary_label(struct strbuf *out, const struct style *s, const char *text)
 {
@@ -175,16 +87,23 @@ static void within(const struct answer *a, enum metric m, int64_t bytes, struct 
         add_interval(a->profile, bytes, out);
 }
 
+/* A label, and bytes or that they are not known. */
+static void begin_bytes(struct strbuf *out, const struct style *s, const char *label, bool known,
+                        int64_t bytes)
+{
+    summary_label(out, s, label);
+    if (known)
+        say(out, "%B", bytes);
+    else
+        strbuf_puts(out, NOT_KNOWN);
+}
+
 static void line_counts(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct totals *t = &a->totals;
     bool change = a->window.since.intervals || a->window.since.peak;
     bool counts = !(t->unknown & UNKNOWN_COUNTS);
-    summary_label(out, s, "allocated");
-    if (t->unknown & UNKNOWN_TOTALS)
-        strbuf_puts(out, NOT_KNOWN);
-    else
-        say(out, "%B", t->bytes_allocated);
+    begin_bytes(out, s, "allocated", !(t->unknown & UNKNOWN_TOTALS), (int64_t)t->bytes_allocated);
     within(a, METRIC_TOTAL, (int64_t)t->bytes_allocated, out);
     if (!(t->unknown & UNKNOWN_TOTALS) && counts)
         say(out, " in %N allocation(s)", t->allocations);
@@ -193,11 +112,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
     if (!(t->unknown & (UNKNOWN_TOTALS | UNKNOWN_LIVE)) && counts)
         say(out, ", %N freed", t->frees);
     strbuf_putc(out, '\n');
-    summary_label(out, s, "live");
-    if (t->unknown & UNKNOWN_LIVE)
-        strbuf_puts(out, NOT_KNOWN);
-    else
-        say(out, "%B", t->live_bytes);
+    begin_bytes(out, s, "live", !(t->unknown & UNKNOWN_LIVE), t->live_bytes);
     within(a, METRIC_LIVE, t->live_bytes, out);
     if (!(t->unknown & UNKNOWN_LIVE) && counts)
         say(out, " in %N block(s)", t->live_blocks);
@@ -205,11 +120,7 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         say(out, "%r%s", change ? ", the change since " : " at ",
             change ? a->window.since.word : a->window.at.word);
     strbuf_putc(out, '\n');
-    summary_label(out, s, "peak");
-    if (t->unknown & UNKNOWN_PEAK)
-        strbuf_puts(out, NOT_KNOWN);
-    else
-        say(out, "%B", t->peak_bytes);
+    begin_bytes(out, s, "peak", !(t->unknown & UNKNOWN_PEAK), (int64_t)t->peak_bytes);
     if (a->profile->sample_bytes && !(t->unknown & UNKNOWN_PEAK))
         add_interval(a->profile, (int64_t)t->peak_bytes, out);
     if (a->profile->merge)
@@ -341,7 +252,7 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
         i->bytes, i->blocks, i->parent, i->freed_blocks);
 }
 
-static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+const char *summary_before_unknown(const struct attached_before *a)
 {
     static const char *const why[] = {
         [BEFORE_NOT_ASKED] = "what was allocated before the attach was not counted",
@@ -351,6 +262,11 @@ static void line_attached(const struct profile *p, const struct style *s, struct
                              "would have stopped the program for long",
         [BEFORE_STRANGE] = "what was allocated before the attach is not known: the heap is not as "
                            "expected of glibc"};
+    return a->before == BEFORE_KNOWN ? NULL : why[a->before];
+}
+
+static void line_attached(const struct profile *p, const struct style *s, struct strbuf *out)
+{
     const struct attached_before *a = &p->attached;
     if (!a->is)
         return;
@@ -359,7 +275,7 @@ static void line_attached(const struct profile *p, const struct style *s, struct
         say(out, "%B in %N block(s) were in use before the attach", a->before_bytes,
             a->before_blocks);
     else
-        strbuf_puts(out, why[a->before]);
+        strbuf_puts(out, summary_before_unknown(a));
     say(out, "; %N free(s) of such blocks since; not in the figures above", a->frees);
     summary_end(out, s, start);
 }
@@ -471,54 +387,6 @@ static struct totals flaws_of(const struct answer *a, const struct sampled_total
                            .incomplete_stacks = sampled->incomplete_stacks};
 }
 
-bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
-                   const struct style *s, struct strbuf *out)
-{
-    const struct {
-        uint64_t count;
-        const char *one, *many;
-    } flaws[] = {
-        {t->lost_events, "event lost", "events lost"},
-        {t->truncated_stacks, "stack cut off", "stacks cut off"},
-        {t->incomplete_stacks, "stack left where unwind information ends",
-         "stacks left where unwind information ends"},
-        {t->unknown_frees, "free of an unknown block", "frees of unknown blocks"},
-    };
-    bool complete = r->complete && p->complete, any = !complete;
-    if (complete && !t->lost_events && !t->truncated_stacks && !t->incomplete_stacks &&
-        !t->unknown_frees)
-        return false;
-    summary_label(out, s, complete ? "missing" : "incomplete");
-    if (!complete)
-        say(out, "%r%s%r", style_warn(s),
-            r->incomplete ? r->incomplete
-                          : "the end of the process was not seen (a snapshot has none)",
-            style_plain(s));
-    for (size_t i = 0; i < sizeof flaws / sizeof flaws[0]; i++) {
-        if (!flaws[i].count)
-            continue;
-        say(out, "%r%N %r", any ? "; " : "", flaws[i].count,
-            flaws[i].count == 1 ? flaws[i].one : flaws[i].many);
-        any = true;
-    }
-    strbuf_putc(out, '\n');
-    return true;
-}
-
-enum recorded summary_not_recorded(const struct profile *p, const struct style *s,
-                                   struct strbuf *out)
-{
-    size_t note;
-    enum recorded is = not_recorded(p, &note);
-    if (is == RECORDED)
-        return is;
-    size_t start = summary_begin(out, s, "incomplete");
-    say(out, "%r%r%s%r", style_warn(s), is == RECORDED_NOTHING ? "not recorded: " : "",
-        p->notes.items[note], style_plain(s));
-    summary_end(out, s, start);
-    return is;
-}
-
 static void line_complete(const struct answer *a, const struct sampled_totals *sampled,
                           const struct style *s, struct strbuf *out)
 {
@@ -544,71 +412,6 @@ static void line_value(const struct answer *a, const struct style *s, const char
     strbuf_puts(out, " in ");
     unit_counted(out, v.count, report_count_word(a->query->metric));
     strbuf_printf(out, " %s\n", why);
-}
-
-size_t summary_room(const struct strbuf *out, size_t start)
-{
-    size_t used = 0;
-    for (size_t i = start; i < out->size; i++)
-        used += out->data[i] == '\n';
-    return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
-}
-
-void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,
-                   size_t start, struct strbuf *out)
-{
-    size_t room = summary_room(out, start);
-    size_t shown = 0, told;
-    struct notes notes;
-    notes_init(&notes, r, p);
-    if (not_recorded(p, &told) != RECORDED && !profile_is_sampled(p))
-        notes_drop(&notes, told);
-    for (; shown < notes.texts.count; shown++) {
-        bool last = shown + 1 == notes.texts.count;
-        size_t before = out->size, lines = 1;
-        summary_label(out, s, "note");
-        unit_text(out, notes.texts.items[shown]);
-        summary_end(out, s, before);
-        for (size_t i = before; i + 1 < out->size; i++)
-            lines += out->data[i] == '\n';
-        if (lines + !last > room) { /* one is left to say that there are more */
-            out->size = before;
-            out->data[before] = '\0';
-            break;
-        }
-        room -= lines;
-    }
-    if (shown < notes.texts.count) {
-        summary_label(out, s, "note");
-        say(out, "%N more note(s); --json lists all\n", notes.texts.count - shown);
-    }
-    notes_release(&notes);
-}
-
-void summary_program(const struct profile *p, const struct style *s, struct strbuf *out)
-{
-    summary_label(out, s, "command");
-    summary_command(p, s->width > 51 ? s->width - 11 : 40, out);
-    strbuf_putc(out, '\n');
-    if (p->merge) {
-        merge_program_text(p, s, out);
-        summary_sampled(p, s, out);
-        return;
-    }
-    summary_label(out, s, "ran");
-    if (profile_lacks(p, UNKNOWN_TIME))
-        strbuf_puts(out, "for a time not known, ");
-    else
-        say(out, "%T, ", p->duration_ns);
-    summary_ending(p, out);
-    if (profile_lacks(p, UNKNOWN_PROCESS))
-        strbuf_puts(out, ", pid not known");
-    else
-        strbuf_printf(out, ", pid %" PRIu32, p->pid);
-    if (p->host && *p->host)
-        say(out, " on %s", p->host);
-    strbuf_putc(out, '\n');
-    summary_sampled(p, s, out);
 }
 
 void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)

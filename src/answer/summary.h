@@ -49,6 +49,8 @@ void summary_end(struct strbuf *out, const struct style *s, size_t start);
 /* Two lines: the command; how long it ran and how it ended. */
 /* A line where allocations were sampled: all figures of the heap are estimates then. */
 void summary_sampled(const struct profile *p, const struct style *s, struct strbuf *out);
+/* Why it is not known what was allocated before an attach; NULL: it is. */
+const char *summary_before_unknown(const struct attached_before *a);
 void summary_program(const struct profile *p, const struct style *s, struct strbuf *out);
 /* One line: the command and its pid. */
 void summary_heading(const struct profile *p, const struct style *s, struct strbuf *out);

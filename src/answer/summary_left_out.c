@@ -31,6 +31,7 @@ static void add_preset_owners(const struct call_tree *t, struct strbuf *out)
 static void add_presets(const struct call_tree *t, enum metric metric, struct strbuf *out)
 {
     struct value v = t->ignored_by[IGNORED_PRESET];
+    strbuf_puts(out, "hide ");
     unit_amount(out, metric, v.amount);
     strbuf_puts(out, metric == METRIC_LIVE    ? " live in "
                      : metric == METRIC_TOTAL ? " allocated in "

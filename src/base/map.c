@@ -34,7 +34,7 @@ static void map_grow(struct map *m)
 {
     struct map old = *m;
     m->size = old.size ? old.size * 2 : 64;
-    m->slots = xmalloc(m->size * sizeof *m->slots);
+    m->slots = xtable(m->size * sizeof *m->slots);
     for (size_t i = 0; i < m->size; i++)
         m->slots[i].value = MAP_NONE;
     for (size_t i = 0; i < old.size; i++)

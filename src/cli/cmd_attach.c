@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,34 +11,24 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "cli/command.h"
 #include "cli/library.h"
+#include "cli/options.h"
+#include "cli/process_id.h"
+#include "cli/record_options.h"
 #include "cli/run_summary.h"
 #include "collect/proc/proc.h"
 #include "collect/session/session.h"
 #include "model/moment.h"
 
-enum {
-    OPT_DURATION = 256,
-    OPT_ONLY_NEW,
-    OPT_ON_FULL,
-    OPT_INTERVAL,
-    OPT_PYTHON,
-    OPT_SCAN,
-    OPT_TELL,
-    OPT_QUIET,
-    OPT_HELP
-};
+enum { OPT_DURATION = 256, OPT_ONLY_NEW, OPT_TELL, OPT_QUIET };
 
 static const struct option long_options[] = {
+    RECORD_OPTIONS,
     {"duration", required_argument, NULL, OPT_DURATION},
     {"only-new", no_argument, NULL, OPT_ONLY_NEW},
-    {"on-full", required_argument, NULL, OPT_ON_FULL},
-    {"interval", required_argument, NULL, OPT_INTERVAL},
-    {"python", required_argument, NULL, OPT_PYTHON},
-    {"scan", required_argument, NULL, OPT_SCAN},
     {"tell", required_argument, NULL, OPT_TELL},
     {"quiet", no_argument, NULL, OPT_QUIET},
-    {"help", no_argument, NULL, OPT_HELP},
     {0},
 };
 
@@ -47,13 +36,13 @@ static const char help[] =
     "usage: tidemark attach [OPTIONS] PID\n"
     "\n"
     "Records every allocation of a program that runs already, from now on, with its whole stack.\n"
-    "Ends when the program does, after --duration, by Ctrl-C, or by 'tidemark detach PID'. The\n"
-    "program then goes on with its own code, as if nothing had been. No debugger is needed.\n"
+    "Ends when the program ends, after --duration, by Ctrl-C, or by 'tidemark detach PID'. The\n"
+    "program then goes on with its own code, as before. No debugger is needed.\n"
     "\n"
     "  -o FILE            where to write (default tidemark.%n.%p.tide); as for 'tidemark run'\n"
     "      --duration TIME\n"
-    "                     for so long: 30s, 10m, 1h\n"
-    "      --only-new     do not count what was allocated before\n"
+    "                     detach after this time: 30s, 10m, 1h\n"
+    "      --only-new     do not count the blocks that were allocated before\n"
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer is full: let it wait (default), or drop events\n"
     "                     and count them\n"
@@ -61,8 +50,9 @@ static const char help[] =
     "      --python=auto|off\n"
     "                     stacks with the frames of Python (default), or only native ones\n"
     "      --scan=auto|full|off\n"
-    "                     look at the end what points to each block: 'auto' if that is quick\n"
-    "      --tell FD      for programs: tell an open descriptor when recording is on, and its end\n"
+    "                     search for leaks before detaching: 'auto' (default) if that is quick\n"
+    "      --tell FD      for programs: write to the open descriptor FD when recording begins and "
+    "ends\n"
     "      --quiet        no messages but errors\n"
     "      --help         this text\n"
     "\n"
@@ -84,89 +74,58 @@ struct attach_context {
     const struct attach_options *options;
 };
 
-static int usage_error(const char *format, const char *what)
+static int take_duration(struct attach_options *o, const char *value, struct err *err)
 {
-    fputs("tidemark attach: ", stderr);
-    fprintf(stderr, format, what);
-    fputs("; 'tidemark attach --help' lists the options\n", stderr);
-    return 2;
+    double ns;
+    if (!duration_parse(value, &ns) || ns < 1e6)
+        return err_set(err, -EINVAL, "--duration takes a time such as 30s or 10m, not '%s'", value);
+    o->session.duration_ns = (uint64_t)ns;
+    return 0;
 }
 
-/* 0: go on; 1: done (--help); 2: usage error, told. */
-static int parse(int argc, char **argv, struct attach_options *o)
+static int take_tell(struct attach_options *o, const char *value, struct err *err)
 {
-    optind = 0;
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, ":o:h", long_options, NULL)) != -1;) {
-        char *end;
-        double ns;
-        switch (c) {
-        case 'o':
-            if (!*optarg || strcmp(optarg, "-") == 0)
-                return usage_error("-o takes a file name or '|command', not '%s'", optarg);
-            o->session.output = optarg;
-            break;
-        case OPT_DURATION:
-            if (!duration_parse(optarg, &ns) || ns < 1e6)
-                return usage_error("--duration takes a time such as 30s or 10m, not '%s'", optarg);
-            o->session.duration_ns = (uint64_t)ns;
-            break;
-        case OPT_ONLY_NEW:
-            o->session.only_new = true;
-            break;
-        case OPT_ON_FULL:
-            if (strcmp(optarg, "wait") != 0 && strcmp(optarg, "drop") != 0)
-                return usage_error("--on-full takes 'wait' or 'drop', not '%s'", optarg);
-            o->session.on_full = optarg[0] == 'd' ? WIRE_DROP : WIRE_WAIT;
-            break;
-        case OPT_INTERVAL: {
-            double ms = strtod(optarg, &end);
-            if (*end || !(ms >= 1 && ms <= 3.6e6))
-                return usage_error("--interval takes milliseconds, 1 or more, not '%s'", optarg);
-            o->session.interval_ns = (uint64_t)(ms * 1e6);
-            break;
-        }
-        case OPT_PYTHON:
-            if (strcmp(optarg, "auto") != 0 && strcmp(optarg, "off") != 0)
-                return usage_error("--python takes 'auto' or 'off', not '%s'", optarg);
-            o->session.no_python = optarg[0] == 'o';
-            break;
-        case OPT_SCAN:
-            if (strcmp(optarg, "auto") != 0 && strcmp(optarg, "full") != 0 &&
-                strcmp(optarg, "off") != 0)
-                return usage_error("--scan takes 'auto', 'full' or 'off', not '%s'", optarg);
-            o->session.no_scan = optarg[0] == 'o';
-            o->session.full_scan = optarg[0] == 'f';
-            break;
-        case OPT_TELL: {
-            long fd = strtol(optarg, &end, 10);
-            if (!*optarg || *end || fd < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0)
-                return usage_error("--tell takes the number of an open descriptor, not '%s'",
-                                   optarg);
-            o->tell = (int)fd;
-            break;
-        }
-        case OPT_QUIET:
-            o->quiet = true;
-            break;
-        case 'h':
-        case OPT_HELP:
-            fputs(help, stdout);
-            return 1;
-        case ':':
-            return usage_error("option '%s' needs a value", argv[optind - 1]);
-        default:
-            return usage_error("unknown option '%s'", argv[optind - 1]);
-        }
-    }
-    if (optind + 1 != argc)
-        return usage_error("it takes one process id%s", "");
     char *end;
-    long pid = strtol(argv[optind], &end, 10);
-    if (*end || pid <= 0 || pid > INT32_MAX)
-        return usage_error("'%s' is not a process id", argv[optind]);
-    o->session.attach_to = (pid_t)pid;
+    long fd = strtol(value, &end, 10);
+    if (!*value || *end || fd < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0)
+        return err_set(err, -EINVAL, "--tell takes the number of an open descriptor, not '%s'",
+                       value);
+    o->tell = (int)fd;
     return 0;
+}
+
+/* One option with its value; 0, or -EINVAL and a sentence. */
+static int take(void *context, int option, char *value, struct err *err)
+{
+    struct attach_options *o = context;
+    switch (option) {
+    case OPT_DURATION:
+        return take_duration(o, value, err);
+    case OPT_ONLY_NEW:
+        o->session.only_new = true;
+        return 0;
+    case OPT_TELL:
+        return take_tell(o, value, err);
+    case OPT_QUIET:
+        o->quiet = true;
+        return 0;
+    default:
+        if (option == OPT_PYTHON && strcmp(value, "objects") == 0)
+            return err_set(err, -EINVAL,
+                           "--python=objects is for 'tidemark run': it needs the program's start");
+        return record_option_take(&o->session, option, value, err);
+    }
+}
+
+/* 0: go on; 1: the help was printed; -EINVAL and a sentence: wrong usage. */
+static int parse(int argc, char **argv, struct attach_options *o, struct err *err)
+{
+    static const struct options options = {
+        .command = "attach", .help = help, .letters = ":o:h", .table = long_options, .take = take};
+    int code = options_parse(&options, argc, argv, o, err);
+    if (!code && optind + 1 != argc)
+        code = err_set(err, -EINVAL, "it takes one process id: tidemark attach [OPTIONS] PID");
+    return code ? code : process_id_parse(argv[optind], &o->session.attach_to, err);
 }
 
 /* What it was started as, for its name. */
@@ -175,7 +134,7 @@ static char **command_of(pid_t pid)
     static VEC(char *) words; /* never released: the process ends */
     struct strbuf text = {0};
     struct proc_state state = {.name = "program"};
-    if (proc_read_all(pid, "cmdline", &text) == 0)
+    if (proc_read_command(pid, &text) == 0)
         for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1)
             *vec_push(&words) = xstrdup(text.data + at);
     if (!words.count || !*words.items[0]) {
@@ -232,25 +191,25 @@ static void say_attached(void *context, pid_t pid, unsigned functions)
 
 int cmd_attach(int argc, char **argv)
 {
-    struct attach_options o = {.session = {.output = "tidemark.%n.%p.tide", .interval_ns = 1000000},
-                               .tell = -1};
+    struct attach_options o = {
+        .session = {.output = RECORD_OUTPUT, .interval_ns = RECORD_INTERVAL_NS}, .tell = -1};
     static struct session_result result; /* never released: the process ends */
     struct err err;
-    int parsed = parse(argc, argv, &o);
+    int parsed = parse(argc, argv, &o, &err);
     if (parsed)
-        return parsed == 1 ? 0 : parsed;
+        return parsed > 0 ? 0 : command_fail("attach", &err, 2);
     tell_begin(o.tell);
     char *library = library_find(&err);
     int code = library ? session_check_attach(o.session.attach_to, &err) : -ENOENT;
     if (code) {
-        fprintf(stderr, "tidemark attach: %s\n", err.text);
         tell_end(o.tell, code, NULL);
         free(library);
-        return 1;
+        return command_fail("attach", &err, 1);
     }
     struct attach_context context = {.progress = {.has_terminal = isatty(STDOUT_FILENO)},
                                      .options = &o};
     o.session.library = library;
+    o.session.in_place = library_counts_in_place();
     o.session.argv = command_of(o.session.attach_to);
     o.session.context = &context;
     o.session.attached = say_attached;

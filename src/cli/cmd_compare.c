@@ -327,11 +327,11 @@ int cmd_compare(int argc, char **argv)
     struct wanted w = {
         .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ), .fault_period = 1}}};
     const struct query_command command = {.name = "compare",
-                                          .text_rows = TEXT_ROWS,
                                           .program = true,
                                           .letter_o = true,
-                                          .only = common,
+                                          .text_rows = TEXT_ROWS,
                                           .extra = extra,
+                                          .only = common,
                                           .take = take,
                                           .context = &w};
     struct query_options o;

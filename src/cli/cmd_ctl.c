@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "cli/conversation.h"
+#include "cli/process_id.h"
 
 static const char help[] =
     "usage: tidemark ctl PID ACTION\n"
@@ -77,10 +78,10 @@ int cmd_ctl(int argc, char **argv)
             return usage("unknown option '%s'", argv[i]);
     if (argc < 3)
         return usage("it takes a PID and an action%s", "");
-    char *end;
-    long pid = strtol(argv[1], &end, 10);
-    if (*end || pid <= 0)
-        return usage("'%s' is not a process id", argv[1]);
+    struct err err;
+    pid_t pid;
+    if (process_id_parse(argv[1], &pid, &err))
+        return usage("%s", err.text);
     const struct action *action = NULL;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(actions[i].name, argv[2]) == 0)
@@ -93,8 +94,7 @@ int cmd_ctl(int argc, char **argv)
                                     : "%s takes no argument",
                      action->name);
     struct conversation with;
-    struct err err;
-    if (conversation_begin((pid_t)pid, &with, &err)) {
+    if (conversation_begin(pid, &with, &err)) {
         fprintf(stderr, "tidemark ctl: %s\n", err.text);
         return 1;
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/say.h"
 #include "cli/command.h"
 #include "export/export.h"
 #include "model/sampled.h"
@@ -176,6 +177,19 @@ static void say_notes(const struct export_format *f, const struct strbuf *notes)
         fputs(notes->data, stderr);
 }
 
+/* Other tools take every figure for exact. */
+static void say_sampled(const struct recording *r, struct strbuf *notes)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->profiles.count; i++)
+        if (r->profiles.items[i].sample_bytes > most)
+            most = r->profiles.items[i].sample_bytes;
+    if (most)
+        say(notes,
+            "tidemark export: sampled, one allocation per %B: figures of the heap are estimates\n",
+            most);
+}
+
 static int write_page(const char *file, struct strbuf *out, struct err *err)
 {
     struct page page = {.template = page_template,
@@ -223,6 +237,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
         code = target_close(&target, code, err);
     }
     if (!code) {
+        say_sampled(r, &notes);
         say_notes(f, &notes);
         if (strcmp(path, "-") != 0)
             puts(path);

@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +10,12 @@
 #include "cli/command.h"
 #include "cli/history_db.h"
 #include "cli/limits.h"
+#include "cli/options.h"
 #include "store/reader.h"
 
 #define FUNCTIONS_JSON 20 /* that changed, of each run */
 
-enum {
-    OPT_LABEL = 256,
-    OPT_METRIC,
-    OPT_LIMIT,
-    OPT_AGAINST,
-    OPT_TOP,
-    OPT_JSON,
-    OPT_CSV,
-    OPT_QUIET,
-    OPT_HELP
-};
+enum { OPT_LABEL = 256, OPT_METRIC, OPT_LIMIT, OPT_AGAINST, OPT_TOP, OPT_JSON, OPT_CSV, OPT_QUIET };
 
 static const struct option long_options[] = {{"label", required_argument, NULL, OPT_LABEL},
                                              {"metric", required_argument, NULL, OPT_METRIC},
@@ -35,7 +25,6 @@ static const struct option long_options[] = {{"label", required_argument, NULL, 
                                              {"json", no_argument, NULL, OPT_JSON},
                                              {"csv", no_argument, NULL, OPT_CSV},
                                              {"quiet", no_argument, NULL, OPT_QUIET},
-                                             {"help", no_argument, NULL, OPT_HELP},
                                              {0}};
 
 static const char help[] =
@@ -74,71 +63,48 @@ struct wanted {
     bool quiet, shown; /* an option that is about showing was given */
 };
 
-static int usage_error(const char *format, const char *what)
-{
-    fputs("tidemark history: ", stderr);
-    fprintf(stderr, format, what);
-    fputs("; 'tidemark history --help' lists the options\n", stderr);
-    return 2;
-}
-
-static bool is_label(const char *text)
+static int check_label(const char *text, struct err *err)
 {
     const char *equals = strchr(text, '=');
-    return equals && equals > text;
+    if (!equals || equals == text)
+        return err_set(err, -EINVAL, "a label is KEY=VALUE, not '%s'", text);
+    return 0;
 }
 
-/* 0: go on; 1: done; 2: usage error, told. */
-static int parse(int argc, char **argv, struct wanted *w)
+static int take_top(struct wanted *w, const char *value, struct err *err)
 {
-    struct err err = {{0}};
     char *end;
-    optind = 0;
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-        w->shown |= c == OPT_METRIC || c == OPT_LIMIT || c == OPT_AGAINST || c == OPT_TOP ||
-                    c == OPT_JSON || c == OPT_CSV;
-        switch (c) {
-        case OPT_LABEL:
-        case OPT_AGAINST:
-            if (!is_label(optarg))
-                return usage_error("a label is KEY=VALUE, not '%s'", optarg);
-            if (c == OPT_LABEL)
-                *vec_push(&w->labels) = optarg;
-            else
-                w->against = optarg;
-            break;
-        case OPT_METRIC:
-            if (metric_parse(optarg, &w->metric, &err))
-                return usage_error("%s", err.text);
-            break;
-        case OPT_LIMIT:
-            if (limit_parse(vec_push(&w->limits), optarg, &err))
-                return usage_error("%s", err.text);
-            break;
-        case OPT_TOP:
-            w->top = strtoul(optarg, &end, 10);
-            if (*optarg < '0' || *optarg > '9' || *end)
-                return usage_error("--top takes a number of runs, not '%s'", optarg);
-            break;
-        case OPT_JSON:
-        case OPT_CSV:
-            w->output = c == OPT_JSON ? OUTPUT_JSON : OUTPUT_CSV;
-            break;
-        case OPT_QUIET:
-            w->quiet = true;
-            break;
-        case 'h':
-        case OPT_HELP:
-            fputs(help, stdout);
-            return 1;
-        case ':':
-            return usage_error("option '%s' needs a value", argv[optind - 1]);
-        default:
-            return usage_error("unknown option '%s'", argv[optind - 1]);
-        }
-    }
+    w->top = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end)
+        return err_set(err, -EINVAL, "--top takes a number of runs, not '%s'", value);
     return 0;
+}
+
+/* One option with its value; 0, or -EINVAL and a sentence. */
+static int take(void *context, int option, char *value, struct err *err)
+{
+    struct wanted *w = context;
+    w->shown |= option != OPT_LABEL && option != OPT_QUIET;
+    switch (option) {
+    case OPT_LABEL:
+        *vec_push(&w->labels) = value;
+        return check_label(value, err);
+    case OPT_AGAINST:
+        w->against = value;
+        return check_label(value, err);
+    case OPT_METRIC:
+        return metric_parse(value, &w->metric, err);
+    case OPT_LIMIT:
+        return limit_parse(vec_push(&w->limits), value, err);
+    case OPT_TOP:
+        return take_top(w, value, err);
+    case OPT_QUIET:
+        w->quiet = true;
+        return 0;
+    default:
+        w->output = option == OPT_JSON ? OUTPUT_JSON : OUTPUT_CSV;
+        return 0;
+    }
 }
 
 /* --- add -------------------------------------------------------------------------------------- */
@@ -246,25 +212,26 @@ static int show(const char *db, struct wanted *w)
 
 int cmd_history(int argc, char **argv)
 {
+    static const struct options options = {
+        .command = "history", .help = help, .letters = ":h", .table = long_options, .take = take};
     struct wanted w = {.metric = METRIC_PEAK};
-    int status = parse(argc, argv, &w);
-    if (status) {
-        status = status == 1 ? 0 : status;
-    } else if (argc - optind < 1) {
-        status = usage_error("history takes the file of a database%s", "");
-    } else {
-        char **words = argv + optind;
-        int count = argc - optind;
-        bool adds = count > 1 && strcmp(words[1], "add") == 0;
-        if (count > 1 && !adds)
-            status = usage_error("'%s' is not known after the database; 'add' is", words[1]);
-        else if (adds && count < 3)
-            status = usage_error("add takes a recording%s", "");
-        else if (adds && w.shown)
-            status = usage_error("add shows nothing: it takes --label and --quiet only%s", "");
-        else
-            status = adds ? add(words[0], words + 2, (size_t)count - 2, &w) : show(words[0], &w);
-    }
+    struct err err = {{0}};
+    int code = options_parse(&options, argc, argv, &w, &err), status = 0;
+    char **words = argv + optind;
+    int count = argc - optind;
+    bool adds = !code && count > 1 && strcmp(words[1], "add") == 0;
+    if (!code && count < 1)
+        code = err_set(&err, -EINVAL, "the file of a database is missing: tidemark history DB");
+    else if (!code && count > 1 && !adds)
+        code = err_set(&err, -EINVAL, "'%s' is not known after the database; 'add' is", words[1]);
+    else if (adds && count < 3)
+        code = err_set(&err, -EINVAL, "a recording is missing: tidemark history DB add FILE");
+    else if (adds && w.shown)
+        code = err_set(&err, -EINVAL, "add shows nothing: it takes --label and --quiet only");
+    if (code < 0)
+        status = command_fail("history", &err, 2);
+    else if (!code)
+        status = adds ? add(words[0], words + 2, (size_t)count - 2, &w) : show(words[0], &w);
     vec_release(&w.labels);
     vec_release(&w.limits);
     return status;

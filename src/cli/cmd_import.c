@@ -15,6 +15,7 @@
 #include "base/say.h"
 #include "answer/imported.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "collect/session/output.h"
 #include "import/import.h"
 #include "store/reader.h"
@@ -25,18 +26,18 @@ enum { OPT_OUTPUT = 'o', OPT_HELP = 'h', OPT_FORMAT = 256, OPT_METRIC, OPT_PYTHO
 
 static void print_help(void)
 {
-    puts(
-        "usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
-        "\n"
-        "Makes a recording of another tool's file, for all commands and the viewer. What the file "
-        "does not\n"
-        "know stays unknown: text says so, JSON has null, and a command that needs it says what is "
-        "missing.\n"
-        "\n"
-        "  -o OUT, --output OUT\n"
-        "                   the recording (default: FILE's name with .tide, in the current "
-        "folder)\n"
-        "  --format F       (default: guessed by content) one of:");
+    puts("usage: tidemark import FILE [-o OUT.tide] [OPTIONS]\n"
+         "\n"
+         "Makes a recording from another tool's file, for all commands and the viewer. What the "
+         "file\n"
+         "does not contain stays unknown: text says so, JSON has null, and a command that needs it "
+         "says\n"
+         "what is missing.\n"
+         "\n"
+         "  -o OUT, --output OUT\n"
+         "                   the recording (default: FILE's name with .tide, in the current "
+         "folder)\n"
+         "  --format F       (default: guessed by content) one of:");
     for (size_t i = 0; i < IMPORT_FORMATS; i++)
         printf("                   %-10s %s\n", import_formats[i].name, import_formats[i].what);
     puts("  --metric M       what the numbers of folded stacks are: samples (default), total, live "
@@ -69,11 +70,12 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
                                             {"quiet", no_argument, NULL, OPT_QUIET},
                                             {"help", no_argument, NULL, OPT_HELP},
                                             {0}};
+    static const char letters[] = ":o:h";
     struct strbuf names = {0};
     int code = 0;
     optind = 0;
     opterr = 0;
-    for (int c; !code && (c = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;) {
+    for (int c; !code && (c = getopt_long(argc, argv, letters, options, NULL)) != -1;) {
         if (c == OPT_OUTPUT)
             w->output = optarg;
         else if (c == OPT_FORMAT)
@@ -87,11 +89,7 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
         else if (c == OPT_HELP)
             w->help = true;
         else
-            code = err_set(err, -EINVAL,
-                           c == ':' ? "%s needs a value"
-                                    : "unknown option '%s'; "
-                                      "--help lists them",
-                           argv[optind - 1]);
+            code = options_refuse(options, letters, argv, "import", err);
     }
     if (code || w->help)
         return code;

@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +9,15 @@
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/merge_files.h"
-#include "answer/merge.h"
-#include "store/merge.h"
-#include "store/reader.h"
+#include "cli/merge_list.h"
+#include "cli/options.h"
 
-enum { OPT_LIST = 256, OPT_JSON, OPT_CSV, OPT_QUIET, OPT_HELP };
+enum { OPT_LIST = 256, OPT_JSON, OPT_CSV, OPT_QUIET };
 
-static const struct option long_options[] = {{"jobs", required_argument, NULL, 'j'},
-                                             {"list", required_argument, NULL, OPT_LIST},
-                                             {"json", no_argument, NULL, OPT_JSON},
-                                             {"csv", no_argument, NULL, OPT_CSV},
-                                             {"quiet", no_argument, NULL, OPT_QUIET},
-                                             {"help", no_argument, NULL, OPT_HELP},
-                                             {0}};
+static const struct option long_options[] = {
+    {"jobs", required_argument, NULL, 'j'},  {"list", required_argument, NULL, OPT_LIST},
+    {"json", no_argument, NULL, OPT_JSON},   {"csv", no_argument, NULL, OPT_CSV},
+    {"quiet", no_argument, NULL, OPT_QUIET}, {0}};
 
 static const char help[] =
     "usage: tidemark merge [OPTIONS] OUT IN...\n"
@@ -52,14 +47,6 @@ static const char help[] =
     "  tidemark merge all.tide monday.tide tuesday/\n"
     "  tidemark report job.tide --metric peak\n";
 
-static int usage_error(const char *format, const char *what)
-{
-    fputs("tidemark merge: ", stderr);
-    fprintf(stderr, format, what);
-    fputs("; 'tidemark merge --help' lists the options\n", stderr);
-    return 2;
-}
-
 static int run(struct merge_job *job, char **inputs, size_t count, bool quiet)
 {
     struct merge_names names = {0};
@@ -84,72 +71,68 @@ static int run(struct merge_job *job, char **inputs, size_t count, bool quiet)
     return job->skipped ? 1 : 0;
 }
 
-static int list(const char *file, enum output output)
+struct wanted {
+    struct merge_job job;
+    const char *listed; /* --list: the file */
+    enum output output;
+    bool quiet;
+};
+
+static int take_jobs(struct merge_job *job, const char *value, struct err *err)
 {
-    struct recording *r = NULL;
-    struct err err = {{0}};
-    int code = recording_read(file, &r, &err);
-    if (!code && !r->profiles.items[0].merge)
-        code = err_set(&err, -ENODATA, "%s is one recording, not a merge", file);
-    if (code) {
-        recording_free(r);
-        return command_fail("merge", &err, 1);
-    }
-    const struct query_command command = {.name = "merge"};
-    const struct query_options o = {.command = &command, .output = output};
-    struct document d = merge_inputs_document(&r->profiles.items[0]);
-    int status = command_write(&o, &d);
-    recording_free(r);
-    return status;
+    char *end;
+    unsigned long n = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || n < 1 || n > 1024)
+        return err_set(err, -EINVAL, "--jobs takes a number from 1 to 1024, not '%s'", value);
+    job->jobs = (unsigned)n;
+    return 0;
+}
+
+/* One option with its value; 0, or -EINVAL and a sentence. */
+static int take(void *context, int option, char *value, struct err *err)
+{
+    struct wanted *w = context;
+    if (option == 'j')
+        return take_jobs(&w->job, value, err);
+    if (option == OPT_LIST)
+        w->listed = value;
+    else if (option == OPT_QUIET)
+        w->quiet = true;
+    else
+        w->output = option == OPT_JSON ? OUTPUT_JSON : OUTPUT_CSV;
+    return 0;
+}
+
+/* 0: go on; 1: the help was printed; -EINVAL and a sentence: wrong usage. */
+static int parse(int argc, char **argv, struct wanted *w, struct err *err)
+{
+    static const struct options options = {
+        .command = "merge", .help = help, .letters = ":j:h", .table = long_options, .take = take};
+    int code = options_parse(&options, argc, argv, w, err);
+    if (code)
+        return code;
+    if (w->listed && argc > optind)
+        return err_set(err, -EINVAL, "--list takes one file and merges nothing; leave out '%s'",
+                       argv[optind]);
+    if (!w->listed && w->output != OUTPUT_TEXT)
+        return err_set(err, -EINVAL, "%s goes with --list",
+                       w->output == OUTPUT_JSON ? "--json" : "--csv");
+    if (!w->listed && argc - optind < 2)
+        return err_set(err, -EINVAL,
+                       "merge takes the file to write and at least one recording: tidemark merge "
+                       "OUT IN...");
+    return 0;
 }
 
 int cmd_merge(int argc, char **argv)
 {
-    struct merge_job job = {.command = "merge"};
-    const char *listed = NULL;
-    enum output output = OUTPUT_TEXT;
-    bool quiet = false;
-    optind = 0;
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, ":j:h", long_options, NULL)) != -1;) {
-        char *end;
-        unsigned long n;
-        switch (c) {
-        case 'j':
-            n = strtoul(optarg, &end, 10);
-            if (*optarg < '0' || *optarg > '9' || *end || n < 1 || n > 1024)
-                return usage_error("--jobs takes a number from 1 to 1024, not '%s'", optarg);
-            job.jobs = (unsigned)n;
-            break;
-        case OPT_LIST:
-            listed = optarg;
-            break;
-        case OPT_JSON:
-        case OPT_CSV:
-            output = c == OPT_JSON ? OUTPUT_JSON : OUTPUT_CSV;
-            break;
-        case OPT_QUIET:
-            quiet = true;
-            break;
-        case 'h':
-        case OPT_HELP:
-            fputs(help, stdout);
-            return 0;
-        case ':':
-            return usage_error("option '%s' needs a value", argv[optind - 1]);
-        default:
-            return usage_error("unknown option '%s'", argv[optind - 1]);
-        }
-    }
-    if (listed && argc > optind)
-        return usage_error("--list takes one file and merges nothing; leave out '%s'",
-                           argv[optind]);
-    if (listed)
-        return list(listed, output);
-    if (output != OUTPUT_TEXT)
-        return usage_error("%s goes with --list", output == OUTPUT_JSON ? "--json" : "--csv");
-    if (argc - optind < 2)
-        return usage_error("merge takes the file to write and at least one recording%s", "");
-    job.output = argv[optind];
-    return run(&job, argv + optind + 1, (size_t)(argc - optind - 1), quiet);
+    struct wanted w = {.job = {.command = "merge"}};
+    struct err err = {{0}};
+    int code = parse(argc, argv, &w, &err);
+    if (code)
+        return code > 0 ? 0 : command_fail("merge", &err, 2);
+    if (w.listed)
+        return merge_list(w.listed, w.output);
+    w.job.output = argv[optind];
+    return run(&w.job, argv + optind + 1, (size_t)(argc - optind - 1), w.quiet);
 }

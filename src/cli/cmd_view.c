@@ -14,7 +14,9 @@
 #include "cli/commands.h"
 #include "cli/page_commands.h"
 #include "cli/picture.h"
+#include "cli/options.h"
 #include "cli/live_recording.h"
+#include "model/answer.h"
 #include "store/held.h"
 #include "store/reader.h"
 #include "cli/limits.h"
@@ -132,19 +134,16 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
         {"serve", optional_argument, NULL, OPT_SERVE},
         {"help", no_argument, NULL, OPT_HELP},
         {0}};
+    static const char letters[] = ":ho:";
     const char *after_serve = NULL;
     int val, code = 0;
     optind = 0; /* GNU: start anew */
     opterr = 0;
-    while (!code && (val = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
+    while (!code && (val = getopt_long(argc, argv, letters, options, NULL)) != -1) {
         if (val == 'h' || val == OPT_HELP)
             return 1;
-        if (val == ':')
-            return err_set(err, -EINVAL, "%s needs a value", argv[optind - 1]);
-        if (val == '?')
-            return err_set(err, -EINVAL,
-                           "unknown option '%s'; tidemark view --help lists the options",
-                           argv[optind - 1]);
+        if (val == ':' || val == '?')
+            return options_refuse(options, letters, argv, "view", err);
         if (val == OPT_SERVE && !optarg)
             after_serve = argv[optind];
         code = take(v, val, err);
@@ -269,8 +268,10 @@ static int refresh(void *context, struct err *err)
     struct view *v = context;
     struct recording *r;
     int code = live_recording_read(v->pid, serve_goes_on, &r, err);
-    if (!code)
+    if (!code) {
         hold(v, 0, r);
+        answer_prepare(r);
+    }
     return code;
 }
 
@@ -310,8 +311,10 @@ static int serve(struct view *v, struct err *err)
 {
     struct strbuf html = {0}, policy = {0};
     struct serve server = {.ask = page_command, .refresh = v->pid ? refresh : NULL, .context = v};
-    for (size_t i = 0; i < v->page.files; i++) {
+    for (size_t i = 0; i < v->page.files; i++)
         hold(v, i, v->recordings[i]);
+    for (size_t i = 0; i < v->page.files; i++) {
+        answer_prepare(v->recordings[i]);
         v->recordings[i] = NULL;
     }
     page_policy(&v->page, &policy);

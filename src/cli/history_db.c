@@ -144,6 +144,20 @@ static int add_run(const struct db *d, const struct recording *r, const struct p
     return code;
 }
 
+/* Figures of the heap are estimates. Histories of earlier versions lack this table. */
+static int add_sampled(const struct db *d, int64_t id, const struct profile *p, struct err *err)
+{
+    int code = p->sample_bytes
+                   ? execute(d,
+                             "CREATE TABLE IF NOT EXISTS sampled(run INTEGER PRIMARY KEY"
+                             " REFERENCES run, bytes INTEGER)",
+                             err)
+                   : 0;
+    return !code && p->sample_bytes ? insert(d, "INSERT INTO sampled VALUES(?, ?)", err, "ii", id,
+                                             (int64_t)p->sample_bytes)
+                                    : code;
+}
+
 static int add_labels(const struct db *d, int64_t id, const char *const *labels, size_t count,
                       struct err *err)
 {
@@ -210,6 +224,8 @@ int history_db_add(const char *db, struct recording *r, const char *file, const 
         return code;
     code = add_run(&d, r, p, file, id, err);
     if (!code)
+        code = add_sampled(&d, *id, p, err);
+    if (!code)
         code = add_labels(&d, *id, labels, count, err);
     if (!code)
         code = add_metrics(&d, *id, r, err);
@@ -257,6 +273,12 @@ static void take_label(struct history *h, struct history_run *r, sqlite3_stmt *s
 {
     (void)h;
     *vec_push(&r->labels) = (struct history_label){text_at(s, 0), text_at(s, 1)};
+}
+
+static void take_sampled(struct history *h, struct history_run *r, sqlite3_stmt *s)
+{
+    (void)h;
+    r->sample_bytes = (uint64_t)sqlite3_column_int64(s, 0);
 }
 
 static void take_function(struct history *h, struct history_run *r, sqlite3_stmt *s)
@@ -326,8 +348,11 @@ int history_db_read(const char *db, struct history *h, const char *const *labels
     int code = db_open(&d, db, false, err);
     if (code)
         return code;
+    int64_t sampled = 0;
     strpool_add(&h->strings, "");
-    code = read_runs(&d, h, err);
+    code = number_of(&d, "SELECT count(*) FROM sqlite_master WHERE name = 'sampled'", &sampled, err);
+    if (!code)
+        code = read_runs(&d, h, err);
     size_t kept = 0;
     for (size_t i = 0; i < h->runs.count && !code; i++) {
         struct history_run run = h->runs.items[i];
@@ -340,6 +365,9 @@ int history_db_read(const char *db, struct history *h, const char *const *labels
                              take_function, err);
         else if (!code)
             run.id = 0; /* not asked for */
+        if (!code && run.id && sampled)
+            code = read_rows(&d, h, &run, "SELECT bytes FROM sampled WHERE run = ?", take_sampled,
+                             err);
         h->runs.items[i] = run;
     }
     for (size_t i = 0; i < h->runs.count && !code; i++) {

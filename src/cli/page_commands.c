@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/merge_list.h"
 
 #define ARGUMENTS 256
 
@@ -15,7 +16,7 @@ int page_command(char *words, size_t size)
     } commands[] = {{"report", cmd_report}, {"leaks", cmd_leaks},       {"diff", cmd_diff},
                     {"growth", cmd_growth}, {"findings", cmd_findings}, {"marks", cmd_marks},
                     {"maps", cmd_maps},     {"threads", cmd_threads},   {"peaks", cmd_peaks},
-                    {"tree", cmd_tree},     {"flame", cmd_flame}};
+                    {"tree", cmd_tree},     {"flame", cmd_flame},       {"merge", merge_list_command}};
     char *arguments[ARGUMENTS + 1];
     int count = 0;
     for (size_t at = 0; at < size; at += strlen(words + at) + 1) {

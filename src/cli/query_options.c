@@ -10,6 +10,7 @@
 #include "model/answer.h"
 #include "model/combined_profile.h"
 #include "answer/units.h"
+#include "cli/options.h"
 #include "store/held.h"
 #include "store/merge.h"
 #include "store/reader.h"
@@ -206,75 +207,6 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     return 0;
 }
 
-/* Letters to change to turn one word into the other. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[64], n = strlen(b);
-    if (n >= 64)
-        return 64;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t change = corner + (a[i - 1] != b[j - 1]),
-                   other = row[j] < row[j - 1] ? row[j] : row[j - 1];
-            corner = row[j];
-            row[j] = change < other + 1 ? change : other + 1;
-        }
-    }
-    return row[n];
-}
-
-static int wrong_option(const struct option *options, const char *given,
-                        const struct query_command *command, struct err *err)
-{
-    const char *near = NULL;
-    char *word = xstrndup(given, strcspn(given, "="));
-    const char *bare = word + strspn(word, "-");
-    size_t best = strlen(bare) / 2; /* further off than this is no misspelling */
-    struct strbuf matches = {0};
-    for (const struct option *p = options; p->name; p++) {
-        size_t d = distance(bare, p->name);
-        if (d < best) {
-            best = d;
-            near = p->name;
-        }
-        if (*bare && strncmp(p->name, bare, strlen(bare)) == 0)
-            strbuf_printf(&matches, "%s--%s", matches.size ? ", " : "", p->name);
-    }
-    if (matches.size)
-        err_set(err, -EINVAL, "option '%s' may mean %s", word, matches.data);
-    else if (near)
-        err_set(err, -EINVAL, "unknown option '%s'; did you mean --%s?", word, near);
-    else
-        err_set(err, -EINVAL, "unknown option '%s'; tidemark %s --help lists the options", word,
-                command->name);
-    strbuf_release(&matches);
-    free(word);
-    return -EINVAL;
-}
-
-/* An option that getopt refused: unknown, ambiguous, without its value, or with one that it does
- * not take. */
-static int refused(const struct option *options, char **argv, const struct query_command *command,
-                   struct err *err)
-{
-    const char *given = argv[optind - 1];
-    for (const struct option *p = options; optopt && p->name; p++)
-        if (p->val == optopt)
-            return err_set(err, -EINVAL, p->has_arg ? "--%s needs a value" : "--%s takes no value",
-                           p->name);
-    if (optopt == 'o' && command->letter_o)
-        return err_set(err, -EINVAL, "-o needs a value");
-    if (optopt && optopt < 128) { /* a short option; there are few */
-        char text[3] = {'-', (char)optopt, '\0'};
-        return wrong_option(options, text, command, err);
-    }
-    return wrong_option(options, given, command, err);
-}
-
 /* Who takes --within and --ignore takes all that goes with them. */
 static const char *taken_with(const char *name)
 {
@@ -330,7 +262,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
     while (!code && !o->help &&
            (val = getopt_long(argc, argv, letters, options.items, NULL)) != -1) {
         if (val == '?' || val == ':')
-            code = refused(options.items, argv, command, err);
+            code = options_refuse(options.items, letters, argv, command->name, err);
         else if (val == 'h')
             o->help = true;
         else if (val >= QUERY_EXTRA || val == 'o')

@@ -9,24 +9,9 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/pprof_fields.h"
 #include "export/export.h"
 #include "export/protobuf.h"
-
-/* Field numbers of profile.proto. */
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME = 9,
-    PROFILE_DURATION = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
-    PROFILE_DEFAULT_TYPE = 14,
-};
 
 /* What the two values of a metric are called. */
 static const struct pprof_names {

@@ -111,14 +111,6 @@ struct value *stack_table_own(const struct stack_table *t, size_t column)
     return own;
 }
 
-struct value *stack_table_below(const struct stack_table *t, size_t column)
-{
-    struct value *below = stack_table_own(t, column);
-    for (size_t n = t->merged.parent.count; n-- > 1;)
-        value_join(&below[t->merged.parent.items[n]], below[n], is_by_max(t, column));
-    return below;
-}
-
 void stack_table_join(const struct stack_table *t, struct stack_row *into,
                       const struct stack_row *row)
 {

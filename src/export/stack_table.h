@@ -51,8 +51,6 @@ void stack_table_release(struct stack_table *t);
  * that. */
 struct value stack_table_sum(const struct stack_table *t, size_t column);
 struct value *stack_table_own(const struct stack_table *t, size_t column);
-/* The same with all that is below each node. */
-struct value *stack_table_below(const struct stack_table *t, size_t column);
 
 /* Rows of which each stack has one, whatever the thread, those with the largest share of some column
  * first. The caller releases them. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/pprof_fields.h"
 #include "import/figures.h"
 #include "import/protobuf_reader.h"
 
@@ -18,19 +19,6 @@
 #define MESSAGE_RATIO 64u
 #define THREADS_MAX   4096
 #define VALUES_MAX    64
-
-enum { /* numbers of fields */
-       PROFILE_SAMPLE_TYPE = 1,
-       PROFILE_SAMPLE = 2,
-       PROFILE_MAPPING = 3,
-       PROFILE_LOCATION = 4,
-       PROFILE_FUNCTION = 5,
-       PROFILE_STRING = 6,
-       PROFILE_TIME = 9,
-       PROFILE_DURATION = 10,
-       PROFILE_PERIOD_TYPE = 11,
-       PROFILE_PERIOD = 12,
-};
 
 struct text {
     const uint8_t *at;

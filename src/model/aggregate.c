@@ -62,13 +62,7 @@ void aggregate_threads(struct answer_rows *out, const struct call_tree *t, const
             &out->rows.items[row_of[thread < p->threads.count ? thread : p->threads.count]];
         value_join(&row->self, m->sites[s], t->by_max);
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < out->rows.count; i++) {
-        out->rows.items[i].total = out->rows.items[i].self;
-        if (!value_is_zero(out->rows.items[i].self))
-            out->rows.items[kept++] = out->rows.items[i];
-    }
-    out->rows.count = kept;
+    answer_rows_keep_own(out);
     free(row_of);
     map_release(&rows);
     strpool_release(&names);

@@ -116,6 +116,23 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
     return code;
 }
 
+void answer_prepare(const struct recording *r)
+{
+    struct query q;
+    const struct profile *p;
+    struct frame_table frames;
+    struct err ignored = {{0}};
+    query_init(&q);
+    if (answer_process(r, &q, &p, &ignored) == 0) {
+        frame_table_init(&frames, r, p, &q.focus);
+        struct call_paths *paths = call_paths_kept(&frames);
+        if (paths)
+            merged_prepare(paths);
+        frame_table_release(&frames);
+    }
+    query_release(&q);
+}
+
 void answer_release(struct answer *a)
 {
     histograms_release(&a->histograms);

@@ -36,4 +36,8 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
                  struct err *err);
 void answer_release(struct answer *a);
 
+/* Makes what questions about the main process of a held recording have in common, so that a process
+ * forked for each of them finds it ready. */
+void answer_prepare(const struct recording *r);
+
 #endif

@@ -31,6 +31,17 @@ static int compare_rows(const void *pa, const void *pb)
     return c ? c : (a->call > b->call) - (a->call < b->call);
 }
 
+void answer_rows_keep_own(struct answer_rows *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->rows.count; i++) {
+        r->rows.items[i].total = r->rows.items[i].self;
+        if (!value_is_zero(r->rows.items[i].self))
+            r->rows.items[kept++] = r->rows.items[i];
+    }
+    r->rows.count = kept;
+}
+
 void answer_rows_sort(struct answer_rows *r)
 {
     if (r->rows.count)

@@ -34,6 +34,10 @@ struct answer_rows {
     struct value left_out_value; /* what they had as self */
 };
 
+/* Of rows that have only self: it is their total too. Those without any are dropped, since sites may
+ * cancel out. */
+void answer_rows_keep_own(struct answer_rows *r);
+
 /* Self first, then total, then names. */
 void answer_rows_sort(struct answer_rows *r);
 

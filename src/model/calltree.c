@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/suppress_match.h"
 
-/* What is needed while the tree is built; one item for each node of the profile. */
+/* What is needed while the tree is built. */
 struct builder {
     struct call_tree *tree;
     struct frame_table *frames;
@@ -14,61 +13,19 @@ struct builder {
     const struct focus *focus;
     const struct measure *measure, *also;
     enum charge charge;
-    uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
-    uint32_t *leaf;                       /* node -> its innermost listed call */
-    uint16_t *flags;                      /* node -> flags of all frames of its stack */
+    struct call_paths *paths; /* kept ones, or `own` */
+    struct call_paths own;
+    uint32_t *picked;         /* of kept paths: call there -> call of the tree; NULL: the same */
+    VEC(uint16_t) call_flags; /* of picked calls */
     struct suppress_match suppress;
-    bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
-    uint32_t *rule; /* node -> suppression that one frame of its stack satisfies; NULL: none do */
-    VEC(uint16_t) call_flags; /* call -> flags of its frame, close together in memory */
-    bool fold_interpreter;
+    bool *resized; /* site -> is it a call of realloc? NULL: nobody asks */
 };
-
-/* Which stacks: where Python's own C code is folded, those with Python frames come first. */
-enum portion { ALL_STACKS, WITH_PYTHON, WITHOUT_PYTHON };
 
 /* Has the site a value at the moment that is asked for, or at the other one? */
 static bool has_value(const struct builder *b, size_t site)
 {
     return !value_is_zero(b->measure->sites[site]) ||
            (b->also && !value_is_zero(b->also->sites[site]));
-}
-
-static uint32_t parent_of(const struct profile *p, uint32_t node)
-{
-    uint32_t parent = p->nodes.items[node].parent;
-    return parent < p->nodes.count ? parent : 0;
-}
-
-/*
- * Links the nodes on the paths of sites that have a value. Marks before climbing, so that it ends
- * on any input; nodes on a cycle never hang below the root and are not visited later.
- */
-static void link_nodes(struct builder *b, enum portion portion)
-{
-    const struct profile *p = b->profile;
-    size_t count = p->nodes.count;
-    uint8_t *needed = xcalloc(count + 1, 1);
-    for (size_t s = 0; s < b->measure->count; s++) {
-        if (!has_value(b, s))
-            continue;
-        uint32_t node = p->sites.items[s].node;
-        if (portion != ALL_STACKS && node < count &&
-            (b->flags[node] & CALL_PYTHON) != (portion == WITH_PYTHON ? CALL_PYTHON : 0))
-            continue;
-        while (node && node < count && !needed[node]) {
-            needed[node] = 1;
-            node = parent_of(p, node);
-        }
-    }
-    memset(b->first_child, 0, (count + 1) * sizeof *b->first_child);
-    for (size_t i = count; i-- > 1;) /* backwards, so that children are in order */
-        if (needed[i]) {
-            uint32_t parent = parent_of(p, (uint32_t)i);
-            b->next_sibling[i] = b->first_child[parent];
-            b->first_child[parent] = (uint32_t)i;
-        }
-    free(needed);
 }
 
 static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uint32_t node,
@@ -81,77 +38,69 @@ static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uin
     return (uint32_t)b->tree->parent.count - 1;
 }
 
-static void enter_node(struct builder *b, uint32_t node)
+/* Of kept paths those calls that lead to a site with a value; they stay in order. */
+static void pick_calls(struct builder *b)
 {
-    uint32_t above = parent_of(b->profile, node), call = b->leaf[above];
-    uint16_t flags = b->flags[above];
-    uint32_t rule = b->rule ? b->rule[above] : SUPPRESS_NONE;
-    struct frame_run run = frame_table_run(b->frames, node);
-    for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
-        uint32_t frame = b->frames->list.items[run.first + i];
-        uint16_t f = b->frames->frames.items[frame].flags;
-        flags |= f;
-        uint32_t own = b->rule ? suppress_match_frame(&b->suppress, frame) : SUPPRESS_NONE;
-        rule = own < rule ? own : rule;
-        if (!(f & CALL_DROPPED) &&
-            !(b->fold_interpreter && b->frames->frames.items[frame].interpreter))
-            call = add_call(b, call, frame, node, f);
+    const struct call_paths *p = b->paths;
+    const struct profile *profile = b->profile;
+    const uint32_t *parent = p->parent.items;
+    size_t calls = p->parent.count, count = 1;
+    uint32_t *picked = b->picked = xcalloc(calls, sizeof *picked);
+    for (size_t s = 0; s < b->measure->count; s++) {
+        uint32_t node = profile->sites.items[s].node;
+        if (node < profile->nodes.count && has_value(b, s))
+            picked[p->leaf[node]] = 1;
     }
-    b->leaf[node] = call;
-    b->flags[node] = flags;
-    if (b->rule)
-        b->rule[node] = rule;
-}
-
-static void note_flags(struct builder *b, uint32_t node)
-{
-    b->flags[node] = b->flags[parent_of(b->profile, node)];
-    struct frame_run run = frame_table_run(b->frames, node);
-    for (uint32_t i = 0; i < run.count; i++)
-        b->flags[node] |= b->frames->frames.items[b->frames->list.items[run.first + i]].flags;
-}
-
-static void visit_nodes(struct builder *b, void (*visit)(struct builder *b, uint32_t node))
-{
-    uint32_t node = b->first_child[0];
-    while (node) {
-        visit(b, node);
-        if (b->first_child[node]) {
-            node = b->first_child[node];
-            continue;
+    for (size_t c = calls; c-- > 1;)
+        if (picked[c]) {
+            picked[parent[c]] = 1;
+            count++;
         }
-        while (node && !b->next_sibling[node])
-            node = parent_of(b->profile, node);
-        node = node ? b->next_sibling[node] : 0;
+    struct call_tree *t = b->tree;
+    vec_reserve(&t->parent, count);
+    vec_reserve(&t->frame, count);
+    vec_reserve(&t->node, count);
+    vec_reserve(&b->call_flags, count);
+    t->path_call = xmalloc(count * sizeof *t->path_call);
+    picked[0] = 1;
+    count = 0;
+    for (size_t c = 0; c < calls; c++) {
+        if (!picked[c])
+            continue;
+        picked[c] = (uint32_t)count;
+        t->path_call[count] = (uint32_t)c;
+        t->parent.items[count] = picked[parent[c]];
+        t->frame.items[count] = p->frame.items[c];
+        t->node.items[count] = p->node.items[c];
+        b->call_flags.items[count++] = p->flags.items[c];
     }
+    t->parent.count = t->frame.count = t->node.count = b->call_flags.count = count;
 }
 
-static bool has_python(const struct profile *p)
+/* Calls of its own, only those that lead to a site with a value. */
+static void make_calls(struct builder *b)
 {
-    for (size_t i = 0; i < p->frames.count; i++)
-        if (p->frames.items[i].kind == FRAME_PYTHON)
-            return true;
-    return false;
+    struct call_tree *t = b->tree;
+    bool *wanted = xcalloc(b->measure->count + 1, sizeof *wanted);
+    for (size_t s = 0; s < b->measure->count; s++)
+        wanted[s] = has_value(b, s);
+    call_paths_build(&b->own, b->frames, wanted, &b->suppress);
+    free(wanted);
+    t->parent = b->own.parent;
+    t->frame = b->own.frame;
+    t->node = b->own.node;
+    b->own.parent = b->own.frame = b->own.node = (struct call_numbers){0};
+    b->call_flags.items = b->own.flags.items;
+    b->call_flags.count = b->own.flags.count;
+    b->call_flags.capacity = b->own.flags.capacity;
+    b->own.flags.items = NULL;
+    b->paths = &b->own;
 }
 
-/*
- * The C code of Python is left out of stacks with Python frames, but others have nothing else. So
- * the outer frames that both have are in the tree twice: once for each.
- */
-static void add_calls(struct builder *b)
+static uint32_t leaf_of(const struct builder *b, uint32_t node)
 {
-    link_nodes(b, ALL_STACKS);
-    if ((b->focus && (b->focus->no_fold || b->focus->native_only)) || !has_python(b->profile)) {
-        visit_nodes(b, enter_node);
-        return;
-    }
-    visit_nodes(b, note_flags);
-    link_nodes(b, WITH_PYTHON);
-    b->fold_interpreter = true;
-    visit_nodes(b, enter_node);
-    b->fold_interpreter = false;
-    link_nodes(b, WITHOUT_PYTHON); /* after it: which call is charged is decided last */
-    visit_nodes(b, enter_node);
+    uint32_t leaf = b->paths->leaf[node];
+    return b->picked ? b->picked[leaf] : leaf;
 }
 
 /* The call that is charged for what was allocated at the end of a stack; 0: no frame is left. */
@@ -159,12 +108,12 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
 {
     const uint32_t *parent = b->tree->parent.items;
     const uint16_t *flags = b->call_flags.items;
-    uint32_t call = b->leaf[node];
+    uint32_t call = leaf_of(b, node);
     if (b->measure->in_place) {
         bool kernel = charge == CHARGE_PYTHON && flags[call] & CALL_KERNEL;
         return kernel && parent[call] ? parent[call] : call;
     }
-    if (charge == CHARGE_PYTHON && b->flags[node] & CALL_PYTHON) {
+    if (charge == CHARGE_PYTHON && b->paths->stack_flags[node] & CALL_PYTHON) {
         uint32_t python = call;
         while (python && !(flags[python] & CALL_PYTHON))
             python = parent[python];
@@ -197,7 +146,7 @@ static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t marker
 {
     bool known = node && node < b->profile->nodes.count;
     enum marker marker = known && is_recorders(b, node)             ? MARKER_RECORDER
-                         : known && (b->flags[node] & CALL_DROPPED) ? MARKER_DROPPED
+                         : known && (b->paths->stack_flags[node] & CALL_DROPPED) ? MARKER_DROPPED
                                                                     : MARKER_UNKNOWN;
     if (!markers[marker]) {
         const char *name = marker == MARKER_UNKNOWN    ? "[unknown]"
@@ -248,9 +197,9 @@ static bool ignore_site(struct builder *b, uint32_t node, uint16_t flags, struct
     enum ignored_kind kind = IGNORED_PATTERN;
     uint32_t rule = SUPPRESS_NONE;
     if (!(flags & CALL_IGNORED)) {
-        if (!b->rule || !node)
+        if (!b->paths->rule || !node)
             return false;
-        rule = suppress_match_stack(&b->suppress, node, allocation, b->rule[node]);
+        rule = suppress_match_stack(&b->suppress, node, allocation, b->paths->rule[node]);
         if (rule == SUPPRESS_NONE)
             return false;
         const struct suppress_rule *r = &b->suppress.rules.items[rule];
@@ -289,7 +238,7 @@ static int place_sites(struct builder *b, struct err *err)
         if (!has_value(b, s))
             continue;
         bool known = site->node < b->profile->nodes.count;
-        uint16_t flags = known ? b->flags[site->node] : 0;
+        uint16_t flags = known ? b->paths->stack_flags[site->node] : 0;
         if ((threads && (site->thread >= b->profile->threads.count || !threads[site->thread])) ||
             (within && !(flags & CALL_WITHIN)) || (paths && !(flags & CALL_IN_PATH))) {
             value_join(&t->outside, m->sites[s], m->by_max);
@@ -364,7 +313,6 @@ static int check_focus(struct frame_table *t, struct err *err)
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
                     const struct measure *also, enum charge charge, struct err *err)
 {
-    size_t nodes = frames->profile->nodes.count + 1;
     *t = (struct call_tree){.frames = frames, .by_max = m->by_max};
     struct builder b = {.tree = t,
                         .frames = frames,
@@ -372,33 +320,29 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
                         .focus = frames->focus,
                         .measure = m,
                         .also = also,
-                        .charge = charge,
-                        .first_child = xcalloc(nodes, sizeof(uint32_t)),
-                        .next_sibling = xcalloc(nodes, sizeof(uint32_t)),
-                        .leaf = xcalloc(nodes, sizeof(uint32_t)),
-                        .flags = xcalloc(nodes, sizeof(uint16_t))};
+                        .charge = charge};
     t->site_call = xmalloc((m->count + 1) * sizeof *t->site_call);
     t->site_leaf = xmalloc((m->count + 1) * sizeof *t->site_leaf);
     suppress_match_init(&b.suppress, frames);
-    if (b.suppress.rules.count) {
-        b.rule = xmalloc(nodes * sizeof *b.rule);
-        memset(b.rule, 0xff, nodes * sizeof *b.rule);
+    if (b.suppress.rules.count)
         b.resized = resized_sites(frames->profile);
-    }
-    add_call(&b, 0, CALL_NONE, 0, 0);
-    add_calls(&b);
+    else
+        b.paths = t->paths = call_paths_kept(frames);
+    if (b.paths)
+        pick_calls(&b);
+    else
+        make_calls(&b);
+    size_t calls = t->parent.count;
     int code = place_sites(&b, err);
+    t->markers = t->parent.count - calls;
     if (!code)
         code = check_focus(frames, err);
     if (!code)
         add_up(t, m);
-    free(b.first_child);
-    free(b.next_sibling);
-    free(b.leaf);
-    free(b.flags);
-    free(b.rule);
+    free(b.picked);
     free(b.resized);
     suppress_match_release(&b.suppress);
+    call_paths_release(&b.own);
     vec_release(&b.call_flags);
     if (code)
         call_tree_release(t);
@@ -411,6 +355,7 @@ void call_tree_release(struct call_tree *t)
     vec_release(&t->frame);
     vec_release(&t->node);
     vec_release(&t->suppressed);
+    free(t->path_call);
     free(t->own);
     free(t->below);
     free(t->site_call);

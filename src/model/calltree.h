@@ -15,11 +15,9 @@
 
 #include <stdint.h>
 
-#include "model/frames.h"
+#include "model/call_paths.h"
 #include "model/measure.h"
 #include "model/presets.h"
-
-#define CALL_NONE UINT32_MAX
 
 enum ignored_kind { IGNORED_PATTERN, IGNORED_SUPPRESSION, IGNORED_PRESET, IGNORED_KINDS };
 
@@ -31,11 +29,14 @@ struct ignored_rule {
 
 struct call_tree {
     const struct frame_table *frames;
-    VEC(uint32_t) parent;
-    VEC(uint32_t) frame; /* number in frames->frames; CALL_NONE for the root */
-    VEC(uint32_t) node;  /* of the profile, that it is a frame of; 0 for the root and markers */
-    struct value *own;   /* charged to this call itself */
-    struct value *below; /* own and everything it called */
+    struct call_numbers parent;
+    struct call_numbers frame; /* number in frames->frames; CALL_NONE for the root */
+    struct call_numbers node; /* of the profile, that it is a frame of; 0 for the root and markers */
+    struct call_paths *paths; /* kept ones from which its calls were picked; NULL: its own */
+    uint32_t *path_call;      /* with `paths`: call -> call there, but for `markers` at the end */
+    size_t markers;           /* calls that stand for stacks without a frame to list */
+    struct value *own;        /* charged to this call itself */
+    struct value *below;      /* own and everything it called */
     uint32_t
         *site_call, /* for each site of the profile the call that is charged; CALL_NONE: none */
         *site_leaf; /* and the innermost call that is not folded */

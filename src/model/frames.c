@@ -6,10 +6,11 @@
 #include <xxhash.h>
 
 #include "base/path.h"
+#include "model/call_paths.h"
+#include "model/kept_frames.h"
 #include "model/name.h"
 #include "model/presets.h"
 #include "model/rust_name.h"
-#include "store/held.h"
 
 static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
 {
@@ -37,49 +38,6 @@ static void take_defaults(struct frame_table *t)
     }
 }
 
-/* The tables of the last questions about held recordings, the latest first. */
-#define KEPT 4
-static struct kept {
-    struct frame_table table; /* without a key: none */
-    unsigned generation;      /* of what is held; with another one it may be of what is gone */
-} kept[KEPT];
-
-static void key_add(struct strbuf *key, char kind, const struct pattern_list *l)
-{
-    for (size_t i = 0; i < l->patterns.count; i++)
-        strbuf_printf(key, "%c%zu:%s", kind, strlen(l->patterns.items[i].text),
-                      l->patterns.items[i].text);
-}
-
-/* What a table depends on besides the profile. NULL: it is not for the next question. */
-static char *key_of(const struct recording *r, const struct focus *f)
-{
-    struct strbuf key = {0};
-    if (!f || !recording_is_held(r) || f->match || f->paths.count || f->merge.rules.count)
-        return NULL;
-    strbuf_printf(&key, "%d%d%d%d", f->python_only, f->native_only, f->presets, f->no_defaults);
-    key_add(&key, 'w', &f->within);
-    key_add(&key, 'i', &f->ignore);
-    key_add(&key, 'f', &f->fold);
-    return strbuf_detach(&key);
-}
-
-static bool take_kept(struct frame_table *t, const struct recording *r, const struct profile *p,
-                      const struct focus *focus, const char *key)
-{
-    for (size_t i = 0; i < KEPT; i++) {
-        struct frame_table *k = &kept[i].table;
-        if (!k->key || kept[i].generation != recording_held_generation() || k->recording != r ||
-            k->profile != p || strcmp(k->key, key) != 0)
-            continue;
-        *t = *k;
-        t->focus = focus;
-        *k = (struct frame_table){0};
-        return true;
-    }
-    return false;
-}
-
 bool focus_takes_all(const struct recording *r, const struct focus *f)
 {
     return !f->within.patterns.count && !f->paths.count && !f->ignore.patterns.count &&
@@ -90,12 +48,14 @@ bool focus_takes_all(const struct recording *r, const struct focus *f)
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus)
 {
-    char *key = key_of(r, focus);
-    if (key && take_kept(t, r, p, focus, key)) {
-        free(key);
+    if (kept_frames_take(t, r, p, focus))
         return;
-    }
-    *t = (struct frame_table){.recording = r, .profile = p, .focus = focus, .key = key};
+    *t = (struct frame_table){.recording = r,
+                              .profile = p,
+                              .focus = focus,
+                              .key = kept_frames_key(r, focus)};
+    if (t->key)
+        t->patterns = kept_frames_patterns(focus);
     if (focus && !focus->no_defaults)
         take_defaults(t);
     if (focus && focus->match)
@@ -112,7 +72,7 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
     strpool_add(&t->strings, ""); /* so that 0 means unknown */
 }
 
-static void release(struct frame_table *t)
+void frame_table_free(struct frame_table *t)
 {
     pattern_list_release(&t->recorded_within);
     pattern_list_release(&t->recorded_ignore);
@@ -130,25 +90,31 @@ static void release(struct frame_table *t)
     free(t->functions);
     free(t->run_of);
     free(t->key);
+    free(t->patterns);
+    if (t->paths)
+        call_paths_release(t->paths);
+    free(t->paths);
     *t = (struct frame_table){0};
 }
 
 void frame_table_release(struct frame_table *t)
 {
-    if (!t->key) {
-        release(t);
-        return;
-    }
-    release(&kept[KEPT - 1].table); /* the one that was longest not asked for */
-    memmove(&kept[1], &kept[0], (KEPT - 1) * sizeof *kept);
-    kept[0] = (struct kept){.table = *t, .generation = recording_held_generation()};
-    *t = (struct frame_table){0};
+    if (t->key)
+        kept_frames_give(t);
+    else
+        frame_table_free(t);
+}
+
+/* The hash of a frame, by which it is found again. */
+static uint64_t frame_hash(const struct call_frame *f)
+{
+    uint32_t words[] = {f->name, f->module, f->file, f->line, (uint32_t)f->kind << 16 | f->flags};
+    return XXH3_64bits(words, sizeof words);
 }
 
 static uint32_t intern(struct frame_table *t, struct call_frame f)
 {
-    uint32_t words[] = {f.name, f.module, f.file, f.line, (uint32_t)f.kind << 16 | f.flags};
-    uint32_t *head = map_at(&t->index, XXH3_64bits(words, sizeof words));
+    uint32_t *head = map_at(&t->index, frame_hash(&f));
     for (uint32_t n = *head; n != MAP_NONE; n = t->next.items[n]) {
         const struct call_frame *k = &t->frames.items[n];
         if (k->name == f.name && k->module == f.module && k->file == f.file && k->line == f.line &&
@@ -162,10 +128,59 @@ static uint32_t intern(struct frame_table *t, struct call_frame f)
     return number;
 }
 
+/* What the patterns of the question say of each string of a table, asked once for each. */
+struct said {
+    const struct focus *focus;
+    const struct strpool *strings;
+    uint16_t *flags; /* PATTERN_NOT_ASKED: not asked yet */
+};
+
+#define PATTERN_FLAGS     (CALL_WITHIN | CALL_IGNORED)
+#define PATTERN_NOT_ASKED UINT16_MAX
+
+static uint16_t said_of(struct said *s, uint32_t name)
+{
+    if (s->flags[name] == PATTERN_NOT_ASKED) {
+        const char *text = strpool_get(s->strings, name);
+        s->flags[name] = (pattern_list_match(&s->focus->within, text) ? CALL_WITHIN : 0) |
+                         (pattern_list_match(&s->focus->ignore, text) ? CALL_IGNORED : 0);
+    }
+    return s->flags[name];
+}
+
+void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
+{
+    size_t strings = t->recording->strings.strings.count;
+    struct said said = {.focus = focus,
+                        .strings = &t->strings,
+                        .flags = xmalloc((t->strings.strings.count + 1) * sizeof *said.flags)};
+    memset(said.flags, 0xff, (t->strings.strings.count + 1) * sizeof *said.flags);
+    map_release(&t->index);
+    t->focus = focus;
+    for (uint32_t i = 0; i < t->frames.count; i++) {
+        struct call_frame *f = &t->frames.items[i];
+        f->flags &= (uint16_t)~PATTERN_FLAGS;
+        if (!f->unmatched)
+            f->flags |= said_of(&said, f->name);
+        uint32_t *head = map_at(&t->index, frame_hash(f));
+        t->next.items[i] = *head;
+        *head = i;
+    }
+    for (size_t i = 0; i < strings; i++) {
+        struct renamed *known = &t->functions[i];
+        known->flags &= (uint16_t)~PATTERN_FLAGS;
+        if (known->name != MAP_NONE && !(known->flags & CALL_ALLOCATOR))
+            known->flags |= said_of(&said, known->name);
+    }
+    free(said.flags);
+    if (t->paths)
+        call_paths_set_flags(t->paths, t);
+}
+
 uint32_t frame_table_marker(struct frame_table *t, const char *name)
 {
     return intern(
-        t, (struct call_frame){.name = strpool_add(&t->strings, name), .flags = CALL_MARKER});
+        t, (struct call_frame){.name = strpool_add(&t->strings, name), .flags = CALL_MARKER, .unmatched = true});
 }
 
 /* The name after renaming and what the focus says about it. */
@@ -276,7 +291,8 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f, bool inte
                            .module = translate(t, f->module, true),
                            .file = translate(t, f->file, false),
                            .line = f->line,
-                           .kind = (uint8_t)f->kind};
+                           .kind = (uint8_t)f->kind,
+                           .unmatched = function.flags & CALL_ALLOCATOR};
     c.flags = function.flags | kind_flags(t, f->kind) | own_flags(t, c.module);
     if (f->kind == FRAME_PYTHON)
         c.flags = (uint16_t)((c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON);
@@ -318,6 +334,7 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct
     struct call_frame c = {.name = function.name,
                            .module = m ? strpool_add(&t->strings, base) : 0,
                            .kind = FRAME_NATIVE,
+                           .unmatched = function.flags & CALL_ALLOCATOR,
                            .interpreter = is_python_library(m) || (m && is_interpreter(base))};
     c.flags = function.flags | kind_flags(t, FRAME_NATIVE) | own_flags(t, c.module);
     return intern(t, c);

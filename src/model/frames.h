@@ -9,8 +9,8 @@
  *
  * An address without symbols reads "module+0x1234" or "[unknown]+0x1234".
  *
- * Of a recording that is held for many questions (store/held.h), the tables of the last few are
- * kept: one that says the same about frames is taken up by the next question.
+ * Of a recording that is held for many questions (store/held.h), a few tables are kept for the
+ * next ones (model/kept_frames.h).
  *
  * Ownership: borrows the recording and the focus; frame_table_release frees the rest. Not
  * thread-safe.
@@ -47,11 +47,14 @@ struct call_frame {
     uint8_t kind; /* enum frame_kind */
     uint16_t flags;
     bool interpreter; /* C code of Python itself: folded by default where Python frames tell more */
+    bool unmatched;   /* an allocator or a marker: no pattern of the focus applies to it */
 };
 
 struct frame_run {
     uint32_t first, count; /* in frame_table.list */
 };
+
+struct call_paths;
 
 struct frame_table {
     const struct recording *recording;
@@ -70,6 +73,8 @@ struct frame_table {
     struct map addresses; /* node address -> run */
     uint32_t *run_of;     /* node -> run, MAP_NONE: not yet */
     char *key; /* what the focus says about frames; NULL: not kept for the next question */
+    char *patterns;           /* with a key: --within and --ignore that the flags are of */
+    struct call_paths *paths; /* model/call_paths.h; NULL: not made yet, or not kept */
     uint32_t *translated; /* recording string -> own string, MAP_NONE: not yet */
     struct renamed {
         uint32_t name;
@@ -83,6 +88,12 @@ bool focus_takes_all(const struct recording *r, const struct focus *f);
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus);
 void frame_table_release(struct frame_table *t);
+/* Frees it, also one that could be kept (model/kept_frames.h). */
+void frame_table_free(struct frame_table *t);
+
+/* Takes --within and --ignore of another focus, which says the same in all else. Not for a table
+ * with defaults that were recorded. */
+void frame_table_set_patterns(struct frame_table *t, const struct focus *focus);
 
 /* The frames of a node, innermost first, all of them. Good until the next call. */
 struct frame_run frame_table_run(struct frame_table *t, uint32_t node);

@@ -52,6 +52,21 @@ static uint64_t magnitude(struct value v)
     return (v.amount < 0 ? -amount : amount) + (v.count < 0 ? -count : count);
 }
 
+/* Of frames that weigh the same, which one comes first? Not by their numbers: these depend on what
+ * was asked before. */
+static bool comes_first(const struct frame_table *t, uint32_t a, uint32_t b)
+{
+    const struct call_frame *x = &t->frames.items[a], *y = &t->frames.items[b];
+    int order = strcmp(frame_table_string(t, x->file), frame_table_string(t, y->file));
+    if (!order && x->line != y->line)
+        return x->line < y->line;
+    if (!order)
+        order = strcmp(frame_table_string(t, x->module), frame_table_string(t, y->module));
+    if (!order)
+        order = strcmp(frame_table_string(t, x->name), frame_table_string(t, y->name));
+    return order ? order < 0 : x->kind < y->kind;
+}
+
 static void choose_best(struct group *g, const struct call_tree *t)
 {
     size_t frames = g->frames->frames.count;
@@ -65,7 +80,9 @@ static void choose_best(struct group *g, const struct call_tree *t)
     for (size_t i = 0; i < frames; i++) {
         uint32_t *best = &g->best[g->of_frame[i]];
         if (*best == CALL_NONE || w[i].own > w[*best].own ||
-            (w[i].own == w[*best].own && w[i].below > w[*best].below))
+            (w[i].own == w[*best].own &&
+             (w[i].below > w[*best].below ||
+              (w[i].below == w[*best].below && comes_first(g->frames, (uint32_t)i, *best)))))
             *best = (uint32_t)i;
     }
     free(w);

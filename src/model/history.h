@@ -40,6 +40,7 @@ struct history_run {
     int exit_code, signal; /* as in struct profile */
     bool complete;
     uint64_t inputs; /* recordings that it was merged from; 1: it is one */
+    uint64_t sample_bytes; /* run --sample: figures of the heap are estimates; 0: they are exact */
     VEC(struct history_label) labels;
     bool known; /* it has the metric */
     int64_t bytes, count;

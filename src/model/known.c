@@ -48,7 +48,7 @@ int known_metric(const struct profile *p, enum metric metric, enum size_kind siz
         return 0;
     list_known(p, &names);
     err_set(err, -ENODATA,
-            "this recording does not know the metric %s: it was imported from %.100s; known are %s",
+            "this recording has no metric %s: it was imported from %.100s; it has %s",
             metric_name(metric), p->imported.from, names.size ? names.data : "none");
     strbuf_release(&names);
     return -ENODATA;

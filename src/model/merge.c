@@ -55,11 +55,6 @@ void merging_free(struct merging *m)
     free(m);
 }
 
-size_t merging_inputs(const struct merging *m)
-{
-    return m->inputs->inputs.count;
-}
-
 /* --- inputs ----------------------------------------------------------------------------------- */
 
 static struct merge_input input_of(const struct recording *r, const struct profile *p,

@@ -34,7 +34,6 @@ void merging_free(struct merging *m); /* NULL is fine */
 int merging_add(struct merging *m, struct recording *r, const char *file, struct err *err);
 /* A sentence for the notes of the result: what is missing in it. */
 void merging_note(struct merging *m, const char *text);
-size_t merging_inputs(const struct merging *m);
 /* The result; NULL: nothing was added. Call it once. */
 struct recording *merging_finish(struct merging *m);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "store/buckets.h"
 
 #define THREADS_MOST  65535u
@@ -229,16 +230,6 @@ static void add_histograms(struct merge_figures *f, const struct merge_source *s
         to->untouched_blocks += from->untouched_blocks;
         to->untouched += from->untouched;
     }
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 static void add_chain(struct chain_figures *to, const struct chain_figures *from)

@@ -37,18 +37,21 @@ static void callee_add(struct callees *c, const struct merged *m, uint32_t above
             *map_at(&c->many, (uint64_t)above << 32 | m->key.items[n]) = n;
 }
 
-void merged_build(struct merged *m, const struct call_tree *t, const uint32_t *keys, bool collapse)
+/* Calls in preorder, and the number that says which are equal. */
+struct calls {
+    const uint32_t *parent, *frame;
+    size_t count;
+    const uint32_t *keys; /* of frames; NULL: the frames themselves */
+};
+
+static void merge_calls(struct merged *m, const struct calls *calls, bool collapse)
 {
-    size_t calls = t->parent.count;
-    struct callees callees = {.first = xcalloc(calls + 1, sizeof *callees.first),
-                              .next = xcalloc(calls + 1, sizeof *callees.next),
-                              .count = xcalloc(calls + 1, sizeof *callees.count)};
-    *m = (struct merged){.of_call = xcalloc(calls, sizeof *m->of_call)};
-    *vec_push(&m->parent) = 0;
-    *vec_push(&m->key) = CALL_NONE;
-    for (size_t c = 1; c < calls; c++) {
-        uint32_t above = m->of_call[t->parent.items[c]];
-        uint32_t key = keys ? keys[t->frame.items[c]] : t->frame.items[c];
+    struct callees callees = {.first = xcalloc(calls->count + 1, sizeof *callees.first),
+                              .next = xcalloc(calls->count + 1, sizeof *callees.next),
+                              .count = xcalloc(calls->count + 1, sizeof *callees.count)};
+    for (size_t c = 1; c < calls->count; c++) {
+        uint32_t above = m->of_call[calls->parent[c]];
+        uint32_t key = calls->keys ? calls->keys[calls->frame[c]] : calls->frame[c];
         if (collapse && m->key.items[above] == key) {
             m->of_call[c] = above;
             continue;
@@ -66,9 +69,69 @@ void merged_build(struct merged *m, const struct call_tree *t, const uint32_t *k
     free(callees.next);
     free(callees.count);
     map_release(&callees.many);
+}
+
+static void init_root(struct merged *m, size_t calls)
+{
+    *m = (struct merged){.of_call = xcalloc(calls, sizeof *m->of_call)};
+    *vec_push(&m->parent) = 0;
+    *vec_push(&m->key) = CALL_NONE;
+}
+
+void merged_prepare(struct call_paths *p)
+{
+    struct merged m;
+    const struct calls calls = {p->parent.items, p->frame.items, p->parent.count, NULL};
+    if (p->merged.of_call)
+        return;
+    init_root(&m, calls.count);
+    merge_calls(&m, &calls, false);
+    p->merged = (struct merged_paths){m.of_call, m.parent.items, m.key.items, m.parent.count};
+}
+
+/* The node of a call that no path has: a marker, below the root. */
+static uint32_t marker_node(struct merged *m, uint32_t frame)
+{
+    for (size_t n = 1; n < m->parent.count; n++)
+        if (!m->parent.items[n] && m->key.items[n] == frame)
+            return (uint32_t)n;
+    *vec_push(&m->parent) = 0;
+    *vec_push(&m->key) = frame;
+    return (uint32_t)m->parent.count - 1;
+}
+
+/* The nodes of picked calls, numbered as merge_calls would. */
+static void pick_nodes(struct merged *m, const struct call_tree *t)
+{
+    merged_prepare(t->paths);
+    const struct merged_paths *paths = &t->paths->merged;
+    size_t calls = t->parent.count, picked = calls - t->markers;
+    uint32_t *number = xcalloc(paths->count, sizeof *number);
+    for (size_t c = 1; c < picked; c++) {
+        uint32_t node = paths->of_call[t->path_call[c]];
+        if (!number[node]) {
+            number[node] = (uint32_t)m->parent.count;
+            *vec_push(&m->parent) = number[paths->parent[node]];
+            *vec_push(&m->key) = paths->key[node];
+        }
+        m->of_call[c] = number[node];
+    }
+    for (size_t c = picked; c < calls; c++)
+        m->of_call[c] = marker_node(m, t->frame.items[c]);
+    free(number);
+}
+
+void merged_build(struct merged *m, const struct call_tree *t, const uint32_t *keys, bool collapse)
+{
+    const struct calls all = {t->parent.items, t->frame.items, t->parent.count, keys};
+    init_root(m, all.count);
+    if (t->paths && !keys)
+        pick_nodes(m, t);
+    else
+        merge_calls(m, &all, collapse);
     m->self = xcalloc(m->parent.count, sizeof *m->self);
     m->total = xcalloc(m->parent.count, sizeof *m->total);
-    for (size_t c = 1; c < calls; c++)
+    for (size_t c = 1; c < all.count; c++)
         value_join(&m->self[m->of_call[c]], t->own[c], t->by_max);
     memcpy(m->total, m->self, m->parent.count * sizeof *m->self);
     for (size_t n = m->parent.count; n-- > 1;)
@@ -224,13 +287,7 @@ void merged_stack_rows(struct answer_rows *out, const struct merged *m, const st
         }
         value_join(&out->rows.items[*row].self, values->sites[s], t->by_max);
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < out->rows.count; i++) { /* sites of one stack may cancel out */
-        out->rows.items[i].total = out->rows.items[i].self;
-        if (!value_is_zero(out->rows.items[i].self))
-            out->rows.items[kept++] = out->rows.items[i];
-    }
-    out->rows.count = kept;
+    answer_rows_keep_own(out);
     free(name_of);
     map_release(&rows);
     strpool_release(&names);

@@ -24,6 +24,8 @@ struct merged {
  * files). */
 void merged_build(struct merged *m, const struct call_tree *t, const uint32_t *keys, bool collapse);
 void merged_release(struct merged *m);
+/* Merges kept paths by their frames, for trees that are made from them later. */
+void merged_prepare(struct call_paths *p);
 
 /*
  * The tree as rows in the order of a top-down listing, largest total first, `depth` filled. Keeps

@@ -150,12 +150,12 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
         if (!m) {
             struct strbuf labels = {0};
             mark_labels(p, &labels);
-            err_set(
-                err, -EINVAL,
-                "'%s' is not a moment of this recording; known are start, exit, end, peak, a time "
-                "such as 12.5s, a share such as 50%% (%s%s)",
-                word, labels.size ? "or a mark: " : "it has no marks or snapshots",
-                labels.size ? labels.data : "");
+            err_set(err, -EINVAL,
+                    "'%s' is not a moment of this recording; moments are start, exit, end, peak, a "
+                    "time "
+                    "such as 12.5s, a share such as 50%% (%s%s)",
+                    word, labels.size ? "or a mark: " : "it has no marks or snapshots",
+                    labels.size ? labels.data : "");
             strbuf_release(&labels);
             return -EINVAL;
         }

@@ -714,6 +714,9 @@ bool count_free(struct thread *t, void *p, usable_of *usable, bool sure)
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
 {
     struct counting *c = &t->counting;
+    /* First: who stops the thread from here on knows that the block is neither here nor there. */
+    atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     c->moving_known = take(old, usable, &c->moving);
     c->moving_told = !usable;
     c->moving_sure = sure;
@@ -721,7 +724,6 @@ bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
     c->fresh.address = 0;
     if (!c->moving_known && sure)
         unknown_free();
-    atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
     return c->moving_known;
 }
 

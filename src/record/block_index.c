@@ -1,5 +1,6 @@
 #include "record/block_index.h"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
@@ -123,6 +124,13 @@ void index_prepare(void)
 void index_forked(void)
 {
     spin_reset(&block_index.lock);
+}
+
+void index_clear(void)
+{
+    for (uint32_t i = 0; i < atomic_load(&block_index.part_count); i++)
+        sys_call(SYS_madvise, (long)block_index.parts[i].slots,
+                 (long)wire_part_bytes(block_index.parts[i].granule_bits), (long)MADV_DONTNEED);
 }
 
 void index_set_spacing(unsigned bytes)

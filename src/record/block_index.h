@@ -44,6 +44,7 @@ void index_set_spacing(unsigned bytes);
 unsigned index_spacing(void);
 void index_prepare(void);               /* maps memory for the first blocks */
 void index_forked(void);                /* in a forked child */
+void index_clear(void);                 /* after a detach: no block is known */
 void index_tell(struct wire_header *h); /* where it is: of this process */
 
 #endif

@@ -243,10 +243,9 @@ static bool make_timer(uint32_t tid, int number, int *timer)
     return false;
 }
 
-/* The first thread that wants a timer finds the signal for all. */
+/* The first thread that wants a timer finds the signal for all. Under the lock. */
 static int signal_for_all(void)
 {
-    spin_lock(&moving);
     int number = atomic_load(&signal_used);
     if (!number && !atomic_load(&stopped)) {
         number = choose_signal(FIRST_SIGNAL + 1);
@@ -256,10 +255,10 @@ static int signal_for_all(void)
             set_state(WIRE_CPU_NO_SIGNAL);
         }
     }
-    spin_unlock(&moving);
     return number;
 }
 
+/* Under the lock, until the thread's timer is known to cpu_timer_move. */
 static void begin(uint32_t tid)
 {
     int number = signal_for_all(), timer = 0;
@@ -279,12 +278,14 @@ void cpu_timer_begin(struct thread *t)
 {
     if (!cpu_timer_wanted() || tls.ended || !t->tid)
         return;
+    spin_lock(&moving);
     if (tls.timer_tid != t->tid)
         begin(t->tid);
     else
         set_state(WIRE_CPU_ON);
     t->timed = tls.timer_tid == t->tid;
     t->timer = tls.timer;
+    spin_unlock(&moving);
 }
 
 void cpu_timer_abandon(struct thread *t)
@@ -312,8 +313,11 @@ void cpu_timer_forked(void)
     tls.cpu_owed = 0;
     tls.timer_tid = 0;
     cpu_timer_reset();
-    if (cpu_timer_wanted())
+    if (cpu_timer_wanted()) {
+        spin_lock(&moving);
         begin((uint32_t)sys_call(SYS_gettid));
+        spin_unlock(&moving);
+    }
 }
 
 static void stop_one(struct thread *t, void *context)

@@ -224,6 +224,7 @@ static inline void event_tick(struct thread *t)
 static __attribute__((noinline, cold)) bool sample_begin(struct thread *t, void *p)
 {
     t->sample_last = p;
+    t->sample_last_left = tide_sample_left;
     if (sample_add(p))
         return true;
     atomic_fetch_add(&recorder.header->unrecorded, 1);
@@ -237,7 +238,6 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
     if (UNLIKELY(recorder.sample_bytes)) {
         realloced = t->sample_realloc;
         t->sample_realloc = false;
-        t->sample_last = NULL;
         if (LIKELY(sample_skips(t, size)))
             return false;
     }

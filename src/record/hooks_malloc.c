@@ -12,12 +12,12 @@
 #include "record/python_objects.h"
 #include "record/recorder.h"
 
+INTERNAL __typeof__(malloc) ROUTED(malloc);
+INTERNAL __typeof__(calloc) ROUTED(calloc);
+INTERNAL __typeof__(realloc) ROUTED(realloc);
+INTERNAL __typeof__(free) ROUTED(free);
 #if FROM_ENTRY
-__typeof__(malloc) HOOK(malloc);
-__typeof__(calloc) HOOK(calloc);
-__typeof__(realloc) HOOK(realloc);
 __typeof__(reallocarray) HOOK(reallocarray);
-__typeof__(free) HOOK(free);
 __typeof__(posix_memalign) HOOK(posix_memalign);
 __typeof__(aligned_alloc) HOOK(aligned_alloc);
 __typeof__(memalign) HOOK(memalign);
@@ -58,7 +58,7 @@ static inline void *boot_call(size_t size)
         return p;                                                                                  \
     } while (0)
 
-EXPORT void *HOOK(malloc)(size_t size)
+INTERNAL void *ROUTED(malloc)(size_t size)
 {
     void *boot = boot_call(size);
     if (UNLIKELY(boot != NULL))
@@ -68,7 +68,7 @@ EXPORT void *HOOK(malloc)(size_t size)
     ALLOCATE(next.malloc(size), size);
 }
 
-EXPORT void *HOOK(calloc)(size_t count, size_t size)
+INTERNAL void *ROUTED(calloc)(size_t count, size_t size)
 {
     void *boot = boot_call(count * size);
     if (UNLIKELY(boot != NULL))
@@ -76,7 +76,7 @@ EXPORT void *HOOK(calloc)(size_t count, size_t size)
     ALLOCATE(next.calloc(count, size), count * size);
 }
 
-EXPORT void HOOK(free)(void *p)
+INTERNAL void ROUTED(free)(void *p)
 {
     if (!p)
         return;
@@ -99,14 +99,10 @@ EXPORT void HOOK(free)(void *p)
     thread_leave();
 }
 
-#if !FROM_ENTRY
-__attribute__((alias("free"), visibility("hidden"), nothrow, leaf)) __typeof__(free) own_free;
-#endif
-
 EXPORT void HOOK(cfree)(void *p); /* no longer in any header, still in old programs */
 void HOOK(cfree)(void *p)
 {
-    HOOK(free)(p);
+    ROUTED(free)(p);
 }
 
 /* What the size is for is the allocator's affair, if it has these at all. */
@@ -117,7 +113,7 @@ void HOOK(cfree)(void *p)
         if (!p || UNLIKELY(boot_owns(p)))                                                          \
             return;                                                                                \
         if (UNLIKELY(!next.name)) {                                                                \
-            HOOK(free)(p);                                                                         \
+            ROUTED(free)(p);                                                                         \
             return;                                                                                \
         }                                                                                          \
         struct thread *t = thread_enter();                                                         \
@@ -172,7 +168,7 @@ static void *boot_realloc(void *old, size_t size)
     return p;
 }
 
-EXPORT void *HOOK(realloc)(void *old, size_t size)
+INTERNAL void *ROUTED(realloc)(void *old, size_t size)
 {
     if (UNLIKELY(!next.malloc || boot_owns(old)))
         return boot_realloc(old, size);

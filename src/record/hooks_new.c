@@ -15,11 +15,21 @@
 #include "record/definition.h"
 #include "record/libc.h"
 #include "record/recorder.h"
+#include "record/routes.h"
 
 enum owner { UNKNOWN, RUNTIME, ALLOCATOR };
 
+/* Of a form that calls go to through a route; or of one that is exported as it is. */
+#define BY_ROUTE_VISIBLE         INTERNAL
+#define BY_ROUTE_SYMBOL(symbol)  ROUTED_SYMBOL(symbol)
+#define BY_ROUTE_NUMBER(symbol)  (1 + WIRE_ROUTE_##symbol)
+#define BY_EXPORT_VISIBLE        EXPORT
+#define BY_EXPORT_SYMBOL(symbol) HOOK_SYMBOL(symbol)
+#define BY_EXPORT_NUMBER(symbol) 0
+
 struct form {
     const char *name;
+    unsigned route; /* 1 + its number; 0: none */
     _Atomic(void *) function;
     _Atomic int owner;
 };
@@ -39,8 +49,11 @@ static void *form_find(struct form *f, uint64_t pc)
     function = definition_of(f->name, pc);
     if (!function)
         return NULL;
-    atomic_store(&f->owner, recorder_owns_allocations(function) ? ALLOCATOR : RUNTIME);
+    bool recorded = recorder_owns_allocations(function);
+    atomic_store(&f->owner, recorded ? ALLOCATOR : RUNTIME);
     atomic_store_explicit(&f->function, function, memory_order_release);
+    if (f->route)
+        routes_found((enum wire_route)(f->route - 1), function, recorded);
     return function;
 }
 
@@ -74,11 +87,13 @@ static bool new_handler_set(void)
  * A form that is nowhere to be found cannot have been called by C++ code that was linked properly;
  * plain malloc and free are then what any runtime does.
  */
-#define NEW_FORM(symbol, nothrow_symbol, fallback, note, parameters, arguments, nothrow_arguments) \
-    EXPORT void *new##symbol parameters __asm__(HOOK_SYMBOL(#symbol));                             \
+#define NEW_FORM(by, symbol, nothrow_symbol, fallback, note, parameters, arguments,                \
+                 nothrow_arguments)                                                                \
+    by##_VISIBLE void *new##symbol parameters __asm__(by##_SYMBOL(#symbol));                       \
     void *new##symbol parameters                                                                   \
     {                                                                                              \
-        static struct form form = {.name = #symbol}, nothrow = {.name = #nothrow_symbol};          \
+        static struct form form = {.name = #symbol, .route = by##_NUMBER(symbol)},                 \
+                           nothrow = {.name = #nothrow_symbol};                                    \
         void *function = form_find(&form, RETURN_ADDRESS);                                         \
         if (UNLIKELY(!function))                                                                   \
             return fallback;                                                                       \
@@ -109,16 +124,16 @@ static bool new_handler_set(void)
 static const char no_throw;
 
 #define PLAIN_FORM(symbol, nothrow)                                                                \
-    NEW_FORM(symbol, nothrow, malloc(size), (void)0, (size_t size), (size),                        \
+    NEW_FORM(BY_ROUTE, symbol, nothrow, malloc(size), (void)0, (size_t size), (size),                        \
              (size, (size_t)&no_throw, NULL))
 #define NOTHROW_FORM(symbol)                                                                       \
-    NEW_FORM(symbol, symbol, malloc(size), (void)0, (size_t size, const void *tag), (size, tag),   \
+    NEW_FORM(BY_ROUTE, symbol, symbol, malloc(size), (void)0, (size_t size, const void *tag), (size, tag),   \
              (size, (size_t)tag, NULL))
 #define ALIGNED_FORM(symbol, nothrow)                                                              \
-    NEW_FORM(symbol, nothrow, aligned_alloc(alignment, size), tls.wanted = size + 1,               \
+    NEW_FORM(BY_EXPORT, symbol, nothrow, aligned_alloc(alignment, size), tls.wanted = size + 1,               \
              (size_t size, size_t alignment), (size, alignment), (size, alignment, &no_throw))
 #define ALIGNED_NOTHROW_FORM(symbol)                                                               \
-    NEW_FORM(symbol, symbol, aligned_alloc(alignment, size), tls.wanted = size + 1,                \
+    NEW_FORM(BY_EXPORT, symbol, symbol, aligned_alloc(alignment, size), tls.wanted = size + 1,                \
              (size_t size, size_t alignment, const void *tag), (size, alignment, tag),             \
              (size, alignment, tag))
 
@@ -131,11 +146,11 @@ ALIGNED_FORM(_ZnamSt11align_val_t, _ZnamSt11align_val_tRKSt9nothrow_t)
 ALIGNED_NOTHROW_FORM(_ZnwmSt11align_val_tRKSt9nothrow_t)
 ALIGNED_NOTHROW_FORM(_ZnamSt11align_val_tRKSt9nothrow_t)
 
-#define DELETE_FORM(symbol, parameters, arguments)                                                 \
-    EXPORT void delete##symbol parameters __asm__(HOOK_SYMBOL(#symbol));                           \
+#define DELETE_FORM(by, symbol, parameters, arguments)                                             \
+    by##_VISIBLE void delete##symbol parameters __asm__(by##_SYMBOL(#symbol));                     \
     void delete##symbol parameters                                                                 \
     {                                                                                              \
-        static struct form form = {.name = #symbol};                                               \
+        static struct form form = {.name = #symbol, .route = by##_NUMBER(symbol)};                 \
         void *function = form_find(&form, RETURN_ADDRESS);                                         \
         if (UNLIKELY(!function)) {                                                                 \
             free(p);                                                                               \
@@ -153,17 +168,17 @@ ALIGNED_NOTHROW_FORM(_ZnamSt11align_val_tRKSt9nothrow_t)
             thread_leave();                                                                        \
     }
 
-DELETE_FORM(_ZdlPv, (void *p), (p))
-DELETE_FORM(_ZdaPv, (void *p), (p))
-DELETE_FORM(_ZdlPvm, (void *p, size_t size), (p, size))
-DELETE_FORM(_ZdaPvm, (void *p, size_t size), (p, size))
-DELETE_FORM(_ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
-DELETE_FORM(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
-DELETE_FORM(_ZdlPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
-DELETE_FORM(_ZdaPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
-DELETE_FORM(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
-DELETE_FORM(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
-DELETE_FORM(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
+DELETE_FORM(BY_ROUTE, _ZdlPv, (void *p), (p))
+DELETE_FORM(BY_ROUTE, _ZdaPv, (void *p), (p))
+DELETE_FORM(BY_ROUTE, _ZdlPvm, (void *p, size_t size), (p, size))
+DELETE_FORM(BY_ROUTE, _ZdaPvm, (void *p, size_t size), (p, size))
+DELETE_FORM(BY_EXPORT, _ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+DELETE_FORM(BY_EXPORT, _ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
+DELETE_FORM(BY_EXPORT, _ZdlPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
+DELETE_FORM(BY_EXPORT, _ZdaPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
+DELETE_FORM(BY_EXPORT, _ZdlPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
+DELETE_FORM(BY_EXPORT, _ZdaPvmSt11align_val_t, (void *p, size_t size, size_t alignment), (p, size, alignment))
+DELETE_FORM(BY_EXPORT, _ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
             (p, alignment, tag))
-DELETE_FORM(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
+DELETE_FORM(BY_EXPORT, _ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *tag),
             (p, alignment, tag))

@@ -239,17 +239,6 @@ static int own_find(const struct unwind_space *self, uint64_t address, struct un
     return out->cfi.header ? 0 : -1;
 }
 
-/* The slow path follows call frame information as the C++ runtime does: what it says is there, is
- * there. */
-static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
-{
-    (void)self;
-    if (address < 4096 || address % 8 || address >> ARCH_ADDRESS_BITS)
-        return -1;
-    *out = *(const volatile uint64_t *)(uintptr_t)address;
-    return 0;
-}
-
 /* The kernel copies the set of signals before it finds that there is no such way to change it.
  * Where it may not be asked, nothing is proven. */
 static bool own_readable(const struct unwind_space *self, uint64_t address)
@@ -265,6 +254,6 @@ static enum step_call own_call(const struct unwind_space *self, uint64_t address
 }
 
 const struct unwind_space own_space = {
-    .find = own_find, .read = own_read, .readable = own_readable, .call = own_call};
+    .find = own_find, .read = unwind_read_own, .readable = own_readable, .call = own_call};
 const struct unwind_space quiet_space = {
-    .find = quiet_find, .read = own_read, .readable = own_readable, .call = own_call};
+    .find = quiet_find, .read = unwind_read_own, .readable = own_readable, .call = own_call};

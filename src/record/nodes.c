@@ -7,8 +7,9 @@
 
 #define INDEX_FIRST_BITS 12
 #define INDEX_LEVELS     20
-#define INDEX_TRIES      64
-#define INDEX_MOVED      16   /* slots of the smaller table that each new entry carries over */
+#define INDEX_TRIES      512
+#define INDEX_MOVED      16   /* entries of the smaller table that each new one carries over */
+#define INDEX_HUGE       (2u << 20) /* bytes: tables of this size are read all over at once */
 #define ABANDONED        1024 /* ticks */
 #define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
 
@@ -16,10 +17,10 @@ static struct {
     struct wire_header *header;
     uint32_t limit;                          /* header->slots_limit */
     _Atomic uintptr_t windows[WIRE_WINDOWS]; /* where slot 0 would be; 0: it is not mapped */
-    _Atomic(uint32_t *) levels[INDEX_LEVELS];
+    _Atomic(uint64_t *) levels[INDEX_LEVELS]; /* tables of entries; see entry_of() */
     _Atomic unsigned level;   /* the one in use */
     _Atomic uint32_t entries; /* in the index */
-    _Atomic uint32_t moved;   /* slots of the level before, carried over so far */
+    _Atomic uint32_t moved;   /* entries of the level before, carried over so far */
     _Atomic uint32_t growing; /* the tick at which a thread began to make the next level, or 0 */
     _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
 } tree;
@@ -69,10 +70,10 @@ static inline void slot_set(uint32_t number, uint64_t word)
 
 /* --- the index -------------------------------------------------------------------------------- */
 
-static inline uint64_t hash_of(uint32_t caller, uint64_t frame)
+static inline uint32_t hash_of(uint32_t caller, uint64_t frame)
 {
     uint64_t h = (frame ^ ((uint64_t)caller << 32 | caller)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (h ^ h >> 29) >> 20;
+    return (uint32_t)((h ^ h >> 29) >> 20);
 }
 
 static inline bool begins_branch(uint32_t number, uint32_t caller, uint64_t frame)
@@ -80,29 +81,41 @@ static inline bool begins_branch(uint32_t number, uint32_t caller, uint64_t fram
     return slot_get(number) == frame && slot_get(number - 1) == (WIRE_SLOT_BRANCH | caller);
 }
 
-/* The node, or 0, in one level. */
-static inline uint32_t level_find(unsigned level, uint64_t hash, uint32_t caller, uint64_t frame)
+/* The node and its hash: the nodes themselves are all over the memory, and only the one that is
+ * looked for is looked at. */
+static inline uint64_t entry_of(uint32_t number, uint32_t hash)
 {
-    _Atomic uint32_t *slots =
-        (_Atomic uint32_t *)atomic_load_explicit(&tree.levels[level], memory_order_acquire);
+    return (uint64_t)number << 32 | hash;
+}
+
+static inline _Atomic uint64_t *level_entries(unsigned level)
+{
+    return (_Atomic uint64_t *)atomic_load_explicit(&tree.levels[level], memory_order_acquire);
+}
+
+/* The node, or 0, in one level. */
+static inline uint32_t level_find(unsigned level, uint32_t hash, uint32_t caller, uint64_t frame)
+{
+    _Atomic uint64_t *entries = level_entries(level);
     uint32_t mask = level_slots(level) - 1;
-    for (uint32_t i = (uint32_t)hash, tries = 0; tries < INDEX_TRIES; i++, tries++) {
-        uint32_t number = atomic_load_explicit(&slots[i & mask], memory_order_acquire);
-        if (!number || begins_branch(number, caller, frame))
+    for (uint32_t i = hash, tries = 0; tries < INDEX_TRIES; i++, tries++) {
+        uint64_t entry = atomic_load_explicit(&entries[i & mask], memory_order_acquire);
+        uint32_t number = (uint32_t)(entry >> 32);
+        if (!entry || ((uint32_t)entry == hash && begins_branch(number, caller, frame)))
             return number;
     }
     return 0;
 }
 
 /* Where the table is too crowded, the node will be made again. */
-static void level_enter(unsigned level, uint64_t hash, uint32_t number)
+static void level_enter(unsigned level, uint64_t entry)
 {
-    _Atomic uint32_t *slots =
-        (_Atomic uint32_t *)atomic_load_explicit(&tree.levels[level], memory_order_acquire);
+    _Atomic uint64_t *entries = level_entries(level);
     uint32_t mask = level_slots(level) - 1;
-    for (uint32_t i = (uint32_t)hash, tries = 0; tries < INDEX_TRIES; i++, tries++) {
-        uint32_t none = 0;
-        if (atomic_compare_exchange_strong(&slots[i & mask], &none, number))
+    for (uint32_t i = (uint32_t)entry, tries = 0; tries < INDEX_TRIES; i++, tries++) {
+        uint64_t none = 0;
+        if (!atomic_load_explicit(&entries[i & mask], memory_order_relaxed) &&
+            atomic_compare_exchange_strong(&entries[i & mask], &none, entry))
             return;
     }
 }
@@ -110,17 +123,19 @@ static void level_enter(unsigned level, uint64_t hash, uint32_t number)
 /* Memory for a level, once. A forked child finds it zeroed. */
 static bool level_make(unsigned level)
 {
-    uint32_t *none = NULL, *slots;
-    size_t size = (size_t)level_slots(level) * sizeof *slots;
+    uint64_t *none = NULL, *entries;
+    size_t size = (size_t)level_slots(level) * sizeof *entries;
     if (atomic_load(&tree.levels[level]))
         return true;
-    if (!may_take(size) || !(slots = sys_map(size)))
+    if (!may_take(size) || !(entries = sys_map(size)))
         return false;
-    if (sys_call(SYS_madvise, slots, size, (long)MADV_WIPEONFORK) < 0 ||
-        !atomic_compare_exchange_strong(&tree.levels[level], &none, slots))
-        sys_call(SYS_munmap, slots, size);
+    if (size >= INDEX_HUGE)
+        sys_call(SYS_madvise, entries, size, (long)MADV_HUGEPAGE);
+    if (sys_call(SYS_madvise, entries, size, (long)MADV_WIPEONFORK) < 0 ||
+        !atomic_compare_exchange_strong(&tree.levels[level], &none, entries))
+        sys_call(SYS_munmap, entries, size);
     else
-        recorder_own(slots, size);
+        recorder_own(entries, size);
     return atomic_load(&tree.levels[level]) != NULL;
 }
 
@@ -142,19 +157,17 @@ static void index_move(unsigned level)
         atomic_store(&tree.moved, old);
         return;
     }
-    uint32_t *slots = atomic_load(&tree.levels[level - 1]);
+    _Atomic uint64_t *entries = level_entries(level - 1);
     for (uint32_t i = at; i < at + INDEX_MOVED; i++) {
-        uint32_t number = atomic_load_explicit((_Atomic uint32_t *)&slots[i], memory_order_acquire);
-        if (number) {
-            uint32_t caller = (uint32_t)slot_get(number - 1);
-            level_enter(level, hash_of(caller, slot_get(number)), number);
-        }
+        uint64_t entry = atomic_load_explicit(&entries[i], memory_order_acquire);
+        if (entry)
+            level_enter(level, entry);
     }
     if (at + INDEX_MOVED == old)
-        sys_call(SYS_madvise, slots, (size_t)old * sizeof *slots, (long)MADV_DONTNEED);
+        sys_call(SYS_madvise, entries, (size_t)old * sizeof *entries, (long)MADV_DONTNEED);
 }
 
-/* Half full: from here on, entries go to a table of twice the size. */
+/* Five eighths full: from here on, entries go to a table of twice the size. */
 static __attribute__((noinline)) void index_grow(unsigned level)
 {
     uint32_t now = tick(), since = atomic_load(&tree.growing);
@@ -172,10 +185,11 @@ static __attribute__((noinline)) void index_grow(unsigned level)
 static void index_enter(uint32_t caller, uint64_t frame, uint32_t number)
 {
     unsigned level = atomic_load_explicit(&tree.level, memory_order_acquire);
-    level_enter(level, hash_of(caller, frame), number);
+    level_enter(level, entry_of(number, hash_of(caller, frame)));
     if (is_moving(level))
         index_move(level);
-    if (atomic_fetch_add_explicit(&tree.entries, 1, memory_order_relaxed) * 2 > level_slots(level))
+    uint32_t entries = atomic_fetch_add_explicit(&tree.entries, 1, memory_order_relaxed);
+    if (entries > level_slots(level) / 8 * 5)
         index_grow(level);
 }
 
@@ -185,7 +199,7 @@ static inline uint32_t node_find(uint32_t caller, uint64_t frame)
     if (caller && slot_get(caller + 1) == frame) /* it is mapped: see claim() */
         return caller + 1;
     unsigned level = atomic_load_explicit(&tree.level, memory_order_acquire);
-    uint64_t hash = hash_of(caller, frame);
+    uint32_t hash = hash_of(caller, frame);
     uint32_t number = level_find(level, hash, caller, frame);
     if (!number && UNLIKELY(is_moving(level)))
         number = level_find(level - 1, hash, caller, frame);

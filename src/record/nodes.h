@@ -7,9 +7,9 @@
  *
  * The child of a node is mostly the slot behind it, because the new frames of a stack are written
  * together. The others begin a branch, and an index finds them: a hash table of slot numbers by
- * caller and address, in private memory that a forked child finds empty. It grows without a stop:
- * each new entry carries some entries of the smaller table over to the larger one, and until all
- * are there both are searched.
+ * caller and address, 8 bytes each, in private memory that a forked child finds empty. It grows
+ * without a stop: each new entry carries some entries of the smaller table over to the larger one,
+ * and until all are there both are searched.
  *
  * Any thread may call these at any time; no lock is taken. [malloc-free]. When the kernel gives no
  * more memory, nodes_extend says so, and nodes_cut still finds a number for the innermost frames.

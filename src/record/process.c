@@ -20,6 +20,7 @@
 #include "record/nodes.h"
 #include "record/python.h"
 #include "record/recorder.h"
+#include "record/routes.h"
 
 struct recorder recorder = {.large_low = UINTPTR_MAX};
 struct next next;
@@ -59,6 +60,13 @@ void *boot_alloc(size_t size)
 bool boot_owns(const void *p)
 {
     return (const char *)p >= boot_memory && (const char *)p < boot_memory + sizeof boot_memory;
+}
+
+size_t boot_bytes(char **start)
+{
+    size_t used = atomic_load(&boot_used);
+    *start = boot_memory;
+    return used < sizeof boot_memory ? used : sizeof boot_memory;
 }
 
 size_t boot_room(const void *p)
@@ -245,6 +253,12 @@ static void map_accounts(const struct wire_header *h, int fd)
     first_accounts = p < 0 && p > -4096 ? NULL : (char *)p;
 }
 
+static void map_hello(char *memory, int fd)
+{
+    map_accounts((struct wire_header *)memory, fd);
+    routes_share(memory, fd);
+}
+
 /* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there.
  * `room`: for the reply and what is behind it. */
 static char *converse(int fd, struct wire_request *request, const char *text,
@@ -292,7 +306,7 @@ static char *converse(int fd, struct wire_request *request, const char *text,
                               (long)MAP_SHARED, (long)memory_fd, 0L);
             memory = p < 0 && p > -4096 ? NULL : (char *)p;
             if (memory && request->kind == WIRE_HELLO)
-                map_accounts((struct wire_header *)memory, memory_fd);
+                map_hello(memory, memory_fd);
         }
         sys_call(SYS_close, (long)memory_fd);
     }
@@ -450,8 +464,10 @@ bool recorder_connect(void)
     struct wire_reply reply = {.status = 0};
     struct rlimit limit;
     struct wire_header *parents = drop_segments();
-    if (recorder.pid)
+    if (recorder.pid) {
         allocator_forked(tls.fork && tls.fork_told);
+        routes_forked();
+    }
     tls.fork = 0;
     exit_forget();
     atomic_store(&recorder.forks, 0);
@@ -508,6 +524,7 @@ bool recorder_connect(void)
                           ? 8
                           : 0);
     mark_on_start();
+    routes_begin();
     for (unsigned i = 0; i < WIRE_OWN; i++)
         tell_own(h, i);
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
@@ -544,6 +561,7 @@ void recorder_stop(void)
 {
     atomic_store(&recorder.state, STATE_OFF);
     recorder.hand_on = false;
+    routes_off();
     if (recorder.header)
         wire_move_tick(recorder.header); /* so that every thread looks */
 }
@@ -596,6 +614,13 @@ static unsigned filters(void)
     return line ? number(line + 17) : 0;
 }
 
+/* This program is not recorded. What it executes may be. */
+static void skip(void)
+{
+    atomic_store(&recorder.state, STATE_OFF);
+    routes_off();
+}
+
 void recorder_start(void)
 {
     static _Atomic int started;
@@ -621,7 +646,7 @@ void recorder_start(void)
         if (wanted(only) && filters() <= number(allowed))
             recorder_connect();
         else
-            atomic_store(&recorder.state, STATE_OFF); /* what it executes may be wanted */
+            skip();
     }
     errno = saved;
 }
@@ -661,6 +686,7 @@ void recorder_leave(void)
         sys_call(SYS_munmap, h, (long)WIRE_PAGE);
     recorder.header = NULL;
     recorder.pid = 0; /* who comes next is no child of ours */
+    index_clear();
 }
 
 /* Programs that never allocate are seen too. */

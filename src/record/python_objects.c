@@ -4,6 +4,7 @@
 
 #include "record/instruction.h"
 #include "record/loaded.h"
+#include "record/routes.h"
 
 struct python_codes python_codes = {.type = PYTHON_UNWATCHED, .era = 1};
 
@@ -95,9 +96,12 @@ void python_objects_watch(const struct python_tables *tables, uint64_t code_type
     void *f;
     tables->get(PYTHON_OBJ, &now);
     memcpy(&f, &now.free, sizeof f);
+    if (recorder.sample_bytes) /* stacks are rare then, and frees shall cost nothing */
+        return;
     if (!f || !instruction_hands_on(f, (uint64_t)(uintptr_t)own_free))
         return;
     atomic_store(&recorder.frees_watched, true);
+    routes_watch_frees();
     watch(code_type);
 }
 

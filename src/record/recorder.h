@@ -15,6 +15,7 @@
  *   allocator.c what the allocator says of itself
  *   large.c     large blocks: were they ever touched?
  *   sample.c    run --sample: which blocks are recorded
+ *   routes.h    where calls of malloc and free go
  *   python.h    the frames of CPython
  *   python_objects.h   its allocators, wrapped
  *   entry.c     programs that define malloc themselves
@@ -51,10 +52,15 @@
 #define EXPORT            __attribute__((visibility("default")))
 #define HOOK(name)        name
 #define HOOK_SYMBOL(name) name
+/* Those of wire/routes.h: what is exported jumps to them. */
+#define ROUTED(name)        recorded_##name
+#define ROUTED_SYMBOL(name) "recorded_" name
 #else
 #define EXPORT            __attribute__((visibility("hidden")))
 #define HOOK(name)        entry_##name
 #define HOOK_SYMBOL(name) "entry_" name
+#define ROUTED(name)        entry_##name
+#define ROUTED_SYMBOL(name) "entry_" name
 #endif
 /* A name of our own for a hook, for attach.c: in a library that was loaded late, the plain names are
  * libc's. */
@@ -63,6 +69,7 @@
                    ##__VA_ARGS__)) __typeof__(name) own_##name
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define INTERNAL    __attribute__((visibility("hidden")))
 
 /*
  * One thread's part. In memory that a forked child finds zeroed (MADV_WIPEONFORK): tick 0 never
@@ -100,9 +107,9 @@ struct thread {
     bool python_named;   /* by Python: what the kernel calls it does not matter */
     struct thread *next; /* in the list of free ones */
     /* run --sample (sample.c): */
-    uint64_t sample_left;    /* bytes to the next block that is recorded; 0: not drawn yet */
-    uint64_t sample_state;   /* of its random numbers; 0: not seeded yet */
-    const void *sample_last; /* recorded block that no other allocation of this thread followed */
+    uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
+    const void *sample_last;   /* the last block that was recorded. No other allocation of this */
+    uint64_t sample_last_left; /* thread has followed it while tide_sample_left is still this */
     void *sample_old;        /* of the realloc at work: its old block, if that was recorded */
     bool sample_realloc;     /* the realloc at work has an old block that was not */
     struct counting counting;
@@ -160,7 +167,6 @@ struct recorder {
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
     bool late;                  /* the program ran already when we came (attach.h) */
     uint64_t sample_bytes;      /* run --sample: one allocation per so many bytes; 0: all */
-    _Atomic uint8_t *sample_filter; /* [SAMPLE_FILTER_SIZE] (sample.c) */
 };
 extern struct recorder recorder;
 
@@ -170,7 +176,7 @@ extern struct recorder recorder;
 
 /* The functions next in line. All set before the first hook returns. */
 struct next {
-    long (*syscall)(long, ...); /* the first: hooks_misc.c */
+    long (*syscall)(long, ...); /* the first: hooks_process.c */
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
@@ -254,6 +260,7 @@ void recorder_left_out(const char *path, enum wire_out why);
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 bool boot_owns(const void *p);
+size_t boot_bytes(char **start); /* how much of it was given out, from there on */
 size_t boot_room(const void *p); /* bytes that can be read from p on */
 
 /* entry.c */
@@ -383,7 +390,11 @@ static inline bool large_may_be(const void *p)
 /* sample.c */
 #define SAMPLE_FILTER_SIZE ((size_t)1 << 20)
 #define SAMPLE_FILTER_OF(address)                                                                  \
-    (&recorder.sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
+    (&tide_sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
+/* Both are known to arch/MACHINE/routes.c, where calls go that are not recorded. */
+extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
+/* Bytes to this thread's next block that is recorded; 0: not drawn yet. */
+extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
 bool sample_reset(const struct wire_header *h);  /* for a new process; false: there is no memory */
 void sample_recover(void);                       /* this thread was torn out of a hook */
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
@@ -392,8 +403,8 @@ bool sample_remove(const void *p);               /* it goes; was it recorded? */
 
 static inline bool sample_skips(struct thread *t, size_t size)
 {
-    if (LIKELY(size < t->sample_left && size)) {
-        t->sample_left -= size;
+    if (LIKELY(size < tide_sample_left && size)) {
+        tide_sample_left -= size;
         return true;
     }
     return !sample_draw(t, size);
@@ -555,7 +566,8 @@ static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum
     if (UNLIKELY(recorder.sample_bytes)) {
         if (LIKELY(!sample_takes(p)))
             return true; /* nothing is to be done about it */
-        how = p == t->sample_last ? WIRE_FREE_SURE : WIRE_FREE_LATER;
+        how = p == t->sample_last && tide_sample_left == t->sample_last_left ? WIRE_FREE_SURE
+                                                                             : WIRE_FREE_LATER;
     }
     if (UNLIKELY(large_may_be(p)))
         large_freed(t, p, usable);

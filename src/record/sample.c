@@ -4,7 +4,8 @@
  * Points lie at random on the line of all bytes that a thread allocates, one per `sample_bytes` on
  * average (a Poisson process), and a block with a point in it is recorded: with probability
  * 1 - exp(-size / sample_bytes). A thread keeps the distance to its next point, so that any other
- * allocation costs a subtraction. What is recorded is weighed by the collector.
+ * allocation costs a subtraction, in a few instructions before the hook (routes.h). What is recorded
+ * is weighed by the collector.
  *
  * A free must know whether its block was recorded. Their addresses are in a table behind one lock;
  * in front of it is a filter of one byte per 16 bytes of address, which nearly every free of
@@ -22,6 +23,9 @@
 #define STEPS      4         /* tables, each of 8 times as many places as the one before */
 #define FIRST_BITS 13        /* places of the first: 64 KiB */
 #define STUCK      UINT8_MAX /* of the filter: it was once so high, and is no longer counted down */
+
+_Atomic uint8_t *tide_sample_filter;
+__thread uint64_t tide_sample_left;
 
 static struct spin lock;
 static uintptr_t *tables[STEPS];
@@ -167,7 +171,7 @@ static void seed(struct thread *t)
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     t->sample_state = (x ^ x >> 31) | 1;
-    t->sample_left = draw(t);
+    tide_sample_left = draw(t);
 }
 
 /* A point has come, or the thread has no distance yet. */
@@ -176,11 +180,11 @@ bool sample_draw(struct thread *t, size_t size)
     size += !size;
     if (!t->sample_state)
         seed(t);
-    if (size < t->sample_left) {
-        t->sample_left -= size;
+    if (size < tide_sample_left) {
+        tide_sample_left -= size;
         return false;
     }
-    t->sample_left = draw(t); /* the next one after this block's end: the past does not matter */
+    tide_sample_left = draw(t); /* the next one after this block's end: the past does not matter */
     return true;
 }
 
@@ -189,14 +193,26 @@ void sample_recover(void)
     spin_recover(&lock);
 }
 
+/* Memory from before `next` was known must not come to the next free: its addresses look as if they
+ * were recorded, for ever. */
+static void send_boot_to_hooks(void)
+{
+    char *start;
+    size_t size = boot_bytes(&start);
+    for (size_t at = 0; at < size; at += 16)
+        atomic_store_explicit(SAMPLE_FILTER_OF((uintptr_t)start + at), STUCK, memory_order_relaxed);
+}
+
 bool sample_reset(const struct wire_header *h)
 {
     spin_reset(&lock);
     recorder.sample_bytes = h->sample_bytes;
-    if (recorder.sample_bytes && !recorder.sample_filter) {
-        recorder.sample_filter = sys_map(SAMPLE_FILTER_SIZE);
-        if (recorder.sample_filter)
-            recorder_own((const void *)recorder.sample_filter, SAMPLE_FILTER_SIZE);
+    if (recorder.sample_bytes && !tide_sample_filter) {
+        tide_sample_filter = sys_map(SAMPLE_FILTER_SIZE);
+        if (tide_sample_filter) {
+            recorder_own((const void *)tide_sample_filter, SAMPLE_FILTER_SIZE);
+            send_boot_to_hooks();
+        }
     }
-    return !recorder.sample_bytes || recorder.sample_filter;
+    return !recorder.sample_bytes || tide_sample_filter;
 }

@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "symbol/elfimage.h"
 #include "symbol/line_table.h"
-#include "symbol/scopes.h"
+#include "symbol/inlined_scopes.h"
 #include "symbol/spans.h"
 
 struct unit {

@@ -5,7 +5,7 @@
 
 #define RANGES_MAX 4096 /* of one function */
 
-bool scope_extent(struct scope *scope, const struct spans *code, uint64_t address, uint64_t *low,
+bool scope_bounds(struct scope *scope, const struct spans *code, uint64_t address, uint64_t *low,
                   uint64_t *high)
 {
     struct spans spans = {0};
@@ -64,7 +64,7 @@ static int64_t find_entry(const uint8_t *table, uint32_t count, uint64_t base, u
     return (int64_t)from - 1;
 }
 
-bool frame_extent(const struct elf_image *image, uint64_t address, uint64_t *low, uint64_t *high)
+bool frame_bounds(const struct elf_image *image, uint64_t address, uint64_t *low, uint64_t *high)
 {
     uint64_t base;
     size_t size = 0;

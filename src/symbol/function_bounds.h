@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "symbol/elfimage.h"
-#include "symbol/scopes.h"
+#include "symbol/inlined_scopes.h"
 
 /* The range of the scope that holds the address. */
-bool scope_extent(struct scope *scope, const struct spans *code, uint64_t address, uint64_t *low,
+bool scope_bounds(struct scope *scope, const struct spans *code, uint64_t address, uint64_t *low,
                   uint64_t *high);
-bool frame_extent(const struct elf_image *image, uint64_t address, uint64_t *low, uint64_t *high);
+bool frame_bounds(const struct elf_image *image, uint64_t address, uint64_t *low, uint64_t *high);
 
 #endif

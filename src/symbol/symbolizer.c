@@ -278,7 +278,7 @@ enum symbol_file_state symbol_file_state(struct symbol_file *file)
 
 /* Of two tellers the one that knows the name is believed; a symbol without a size reaches as far as
  * its piece does. */
-bool symbol_file_extent(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high)
+bool symbol_file_bounds(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high)
 {
     if (symbol_file_state(file) != SYMBOL_FILE_GOOD)
         return false;
@@ -294,9 +294,9 @@ bool symbol_file_extent(struct symbol_file *file, uint64_t address, uint64_t *lo
     uint32_t number = unit ? scopes_find(&unit->scopes, address) : SCOPE_NONE;
     while ((scope = unit ? scopes_get(&unit->scopes, number) : NULL) && scope->inlined)
         number = scope->parent;
-    if (scope && scope_extent(scope, &file->main.code, address, low, high))
+    if (scope && scope_bounds(scope, &file->main.code, address, low, high))
         return true;
-    if (frame_extent(&file->main, address, low, high))
+    if (frame_bounds(&file->main, address, low, high))
         return true;
     if (piece) {
         *low = piece->low;

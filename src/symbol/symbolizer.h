@@ -58,7 +58,7 @@ enum symbol_file_state symbol_file_state(struct symbol_file *file);
  * Where the function around an address of the file begins and ends (exclusive): by its symbol, by
  * DWARF, or by its unwind information, which stripped files have too. false: nothing tells.
  */
-bool symbol_file_extent(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high);
+bool symbol_file_bounds(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high);
 
 /* The line on which a function is declared, of those that symbolizer_resolve gives for an address.
  * 0: not known. */

@@ -55,7 +55,26 @@ static_assert(offsetof(struct attach_work, path) == ATTACH_OFFSET_PATH, "assembl
 static_assert(offsetof(struct attach_work, error) == ATTACH_OFFSET_ERROR, "assembly");
 static_assert(offsetof(struct attach_work, session) == ATTACH_OFFSET_SESSION, "assembly");
 
+/*
+ * Behind the functions that the tool has a thread call: says that it is back, waits until the tool
+ * puts the thread where it was, and if that does not come, for the tool was killed, does so itself by
+ * the frame that is on its stack (machine/remote_frame.h). It takes at most RETURN_CODE_MOST bytes.
+ * What it works on is so many bytes behind its beginning.
+ */
+#define RETURN_CODE_MOST    64
+#define RETURN_OFFSET_WORDS 576
+#define RETURN_WAITS        "200" /* of 10 ms each */
+struct return_words {
+    uint64_t result; /* of the function */
+    uint64_t done;   /* not 0: it has returned */
+    uint64_t none;   /* a set of no signals */
+    int64_t seconds, ns;
+};
+#define RETURN_WORDS ((struct return_words){.ns = 10000000})
+
 /* The code itself, in the tool. */
+extern const char return_code[] __attribute__((visibility("hidden")));
+extern const char return_code_end[] __attribute__((visibility("hidden")));
 extern const char attach_code[] __attribute__((visibility("hidden")));
 extern const char attach_code_end[] __attribute__((visibility("hidden")));
 

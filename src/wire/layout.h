@@ -24,7 +24,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 9
+#define WIRE_VERSION 10
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 #define WIRE_DORMANT 0x646f726du       /* no value that a program writes there by accident */
@@ -215,6 +215,7 @@ struct wire_header {
     uint32_t cpu_signal;     /* --cpu=timer: the signal to use; 0: any that is free */
     uint64_t cpu_period_ns;  /* CPU time between two samples of a thread; 0: no timers are wanted */
     uint64_t samples_offset; /* of WIRE_SAMPLES samples */
+    uint64_t routes_offset;  /* of a page with a struct wire_routes (wire/routes.h) */
     uint64_t sample_bytes;   /* run --sample: one allocation per so many bytes; 0: all */
     uint64_t sample_seed;    /* for which ones */
     uint32_t in_place;       /* 1: the program counts in accounts (wire/accounts.h) */

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from harness import Failed, cases, eventually
+from program_code import code_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
@@ -35,16 +37,7 @@ class Program:
         return self.process.wait()
 
     def code(self):
-        """What can be executed in it, but for the recorder itself."""
-        found = {}
-        with open("/proc/%d/maps" % self.pid) as maps, open("/proc/%d/mem" % self.pid, "rb") as memory:
-            for line in maps:
-                fields = line.split(None, 5)
-                if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
-                    start, end = (int(n, 16) for n in fields[0].split("-"))
-                    memory.seek(start)
-                    found[fields[5], fields[2]] = memory.read(end - start)
-        return found
+        return code_of(self.pid)
 
 
 class Attached:
@@ -237,6 +230,38 @@ def test_a_killed_collector(t):
         t.true("says so", "was not attached to" in stderr, stderr)
 
 
+@cases(threads=(0, 3))
+def test_killed_in_the_middle(t, threads):
+    """Whatever tidemark was doing to the program: a thread that it used puts itself back, and the next one restores the code."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code, count = p.code(), p.tell("waiting %d" % threads)[0]
+        for i in range(20):
+            tool = subprocess.Popen([t.tidemark, "attach", str(p.pid), "--quiet", "-o", t.file("killed.tide")], cwd=t.dir,
+                                    stderr=subprocess.PIPE, start_new_session=True)
+            at_work = []
+
+            def begun():
+                with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
+                    at_work[:] = [int(child) for child in children.read().split()]
+                return at_work or tool.poll() is not None
+            eventually("it is at work", begun)
+            time.sleep(0.002 * i)
+            for pid in (*at_work, tool.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            tool.communicate()
+            count += 1
+            t.equal("it goes on after %d" % i, p.tell("small 1")[0], count)
+        before = p.tell("small 0")
+        attached = Attached(t, p.pid)
+        after = p.tell("each 10")
+        t.equal("what it did", totals(t.report(attached.detach())), since(before, after))
+        t.equal("its code is its own", p.code() == code, True)
+        t.equal("it ends as ever", p.end(), 5)
+
+
 def test_control(t):
     if not SUPPORTED:
         return
@@ -252,27 +277,71 @@ def test_control(t):
         t.equal("since the mark", t.report(profile, "total", "--since", "here")["totals"]["allocations"], 20)
 
 
-def test_a_stopped_program(t):
+@cases(threads=(0, 5))
+def test_a_stopped_program(t, threads):
+    """It is attached to as it stands, goes on standing, and is recorded from when it is let go."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        code, before = p.code(), p.tell("waiting %d" % threads)
+        for cycle in range(3):
+            os.kill(p.pid, signal.SIGSTOP)
+            eventually("it is stopped", lambda: state_of(p.pid) == "T")
+            attached = Attached(t, p.pid)
+            t.equal("it stays stopped", state_of(p.pid), "T")
+            t.true("its code was changed", p.code() != code)
+            os.kill(p.pid, signal.SIGCONT)
+            p.tell("small 10")
+            os.kill(p.pid, signal.SIGSTOP)
+            eventually("it is stopped again", lambda: state_of(p.pid) == "T")
+            profile = attached.detach()
+            t.equal("it still is", state_of(p.pid), "T")
+            t.equal("its code is its own", p.code() == code, True)
+            t.equal("recorded", t.report(profile)["totals"]["allocations"], 10)
+            os.kill(p.pid, signal.SIGCONT)
+        t.equal("it goes on", p.tell("small 1")[0], before[0] + 31)
+
+
+def test_stopped_in_its_allocator(t):
+    """Who stands there holds locks: the program is left alone until it goes on."""
+    if not SUPPORTED:
+        return
+    flag = t.file("halt")
+    with program(t, preload=t.build("halting_malloc.c", "-O1", shared=True), env={"HALT": flag}) as p:
+        with open(flag, "w"):
+            pass
+        p.process.stdin.write("small 1\n")
+        eventually("it is stopped", lambda: state_of(p.pid) == "T")
+        stdout, stderr, status = t.run("attach", str(p.pid))
+        t.equal("attach", status, 1)
+        t.true("says what to do", "kill -CONT" in stderr and stderr.count("\n") == 1, stderr)
+        os.kill(p.pid, signal.SIGCONT)
+        t.equal("untouched", p.process.stdout.readline(), "1 0 100\n")
+
+
+def test_children_that_never_allocate(t):
+    """They have the changed code, and say nothing: they are found by who forked them, whichever thread that was."""
     if not SUPPORTED:
         return
     with program(t) as p:
         code = p.code()
-        os.kill(p.pid, signal.SIGSTOP)
-        eventually("it is stopped", lambda: state_of(p.pid) == "T")
-        stdout, stderr, status = t.run("attach", str(p.pid))
-        t.equal("attach", status, 1)
-        t.true("says what to do", "kill -CONT" in stderr, stderr)
-        os.kill(p.pid, signal.SIGCONT)
         attached = Attached(t, p.pid)
-        p.tell("small 10")
-        os.kill(p.pid, signal.SIGSTOP)
-        eventually("it is stopped again", lambda: state_of(p.pid) == "T")
-        profile = attached.detach()
-        t.equal("it stays stopped", state_of(p.pid), "T")
-        t.equal("its code is its own", p.code() == code, True)
-        t.equal("recorded", t.report(profile)["totals"]["allocations"], 10)
-        os.kill(p.pid, signal.SIGCONT)
-        t.equal("it goes on", p.tell("small 1")[0], 11)
+        p.tell("silent 2")
+
+        def children():
+            found = []
+            for tid in os.listdir("/proc/%d/task" % p.pid):
+                with open("/proc/%d/task/%s/children" % (p.pid, tid)) as text:
+                    found += [int(child) for child in text.read().split()]
+            return found
+        eventually("its children are there", lambda: len(children()) == 2)
+        try:
+            attached.detach()
+            for child in children():
+                t.equal("the child's code", code_of(child) == code, True)
+        finally:
+            for child in children():
+                os.kill(child, signal.SIGKILL)
 
 
 def test_stopped_while_the_library_is_loaded(t):

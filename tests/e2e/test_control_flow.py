@@ -64,21 +64,12 @@ def test_longjmp(t, how, opt):
     whole(t, profile)
 
 
-@cases(opt=LEVELS)
-def test_longjmp_out_of_malloc(t, opt):
-    """The hook is never returned to. What comes after, from deeper frames, is recorded all the same."""
+@cases(how=("malloc", "depths"), opt=LEVELS)
+def test_longjmp_out_of_malloc(t, how, opt):
+    """The hook is never returned to, wherever its frame was. What comes after, from deeper frames, is recorded all the same."""
     preload = t.build("jumping_malloc.c", "-O2", shared=True)
-    profile = t.record(t.build("jumps.c", opt), "malloc", env={"LD_PRELOAD": preload}, opts=("--only", "jumps"))
-    t.equal("stacks", stacks(t, profile), FALLS)
-    whole(t, profile)
-
-
-@cases(opt=LEVELS)
-def test_longjmp_out_of_malloc_at_every_depth(t, opt):
-    """Wherever the frame was of the hook that is never returned to."""
-    preload = t.build("jumping_malloc.c", "-O2", shared=True)
-    profile = t.record(t.build("jumps.c", opt), "depths", env={"LD_PRELOAD": preload}, opts=("--only", "jumps"))
-    t.equal("stacks", stacks(t, profile), {("allocates", "main"): (17 * 256, 256)})
+    profile = t.record(t.build("jumps.c", opt), how, env={"LD_PRELOAD": preload}, opts=("--only", "jumps"))
+    t.equal("stacks", stacks(t, profile), FALLS if how == "malloc" else {("allocates", "main"): (17 * 256, 256)})
     whole(t, profile)
 
 

@@ -161,15 +161,20 @@ def test_a_routine_that_initialises_arrays(t):
     t.equal("its line", sum(r["self_bytes"] for r in rows), first["self_bytes"])
 
 
-def test_as_nobody(t):
-    if os.geteuid() != 0:
-        return
+def touches_as_nobody(t, pages, *before):
+    """The profile of 8 threads that touch so many pages each, recorded by nobody; `before` comes before the command."""
     tool, program = give_to_nobody(t), t.file("touches")
     shutil.copy(t.build("touches.c", "-O1"), program)
     profile = os.path.join(os.path.dirname(tool), "x.tide")
-    # As many as the small rings hold, should the collector get no turn meanwhile.
-    t.plain(*AS_NOBODY, tool, "run", "--quiet", "--only-faults", "-o", profile, "--", program, "touch", "8", "100")
+    t.plain(*before, *AS_NOBODY, tool, "run", "--quiet", "--only-faults", "-o", profile, "--", program, "touch", "8", str(pages))
     t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+    return profile
+
+
+def test_as_nobody(t):
+    if os.geteuid() != 0:
+        return
+    profile = touches_as_nobody(t, 100)  # as many as the small rings hold, should the collector get no turn meanwhile
     right_coverage(t, profile, 800, 0)
     t.equal("touch", faults_of(t, profile, "touch"), (800 * PAGE, 800))
 
@@ -178,12 +183,7 @@ def test_what_does_not_fit_is_counted_as_lost(t):
     """With little memory to lock, the rings are small: what they cannot hold while the collector stands still is told."""
     if os.geteuid() != 0:
         return
-    tool, program = give_to_nobody(t), t.file("touches")
-    shutil.copy(t.build("touches.c", "-O1"), program)
-    profile = os.path.join(os.path.dirname(tool), "x.tide")
-    t.plain("prlimit", "--memlock=65536", *AS_NOBODY, tool, "run", "--quiet", "--only-faults", "-o", profile, "--",
-            program, "touch", "8", "2000")
-    t.equal("status, stderr", (t.status, t.stderr), (0, ""))
+    profile = touches_as_nobody(t, 2000, "prlimit", "--memlock=65536")
     seen, lost = faults_of(t, profile, "touch")[1], t.report(profile, "faults")["sampling"]["lost_samples"]
     if tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 0):
         t.true("what is not seen is lost, to the last one", 16000 <= seen + lost <= 16000 + 2 * START_UP and seen <= 16000, (seen, lost))

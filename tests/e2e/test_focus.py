@@ -155,7 +155,7 @@ def test_presets(t):
     t.equal("all is accounted for", shown["sum"]["bytes"] + shown["ignored"]["bytes"], everything["sum"]["bytes"])
     t.equal("the last one counts", left_out(t.report(profile, "live", "--presets", "--no-presets")), (0, 0))
     text = t.run("report", profile, "--presets")[0]
-    t.true("text", re.search(r"^presets    \S+ KiB live in \d+ blocks of the loader, libc and libstdc\+\+; see --no-presets$", text, re.MULTILINE), text)
+    t.true("text", re.search(r"^presets    hide \S+ KiB live in \d+ blocks of the loader, libc and libstdc\+\+; see --no-presets$", text, re.MULTILINE), text)
 
 
 def test_rust_library_is_folded(t):

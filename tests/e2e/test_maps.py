@@ -225,7 +225,7 @@ def test_policy(t):
 def test_text_and_csv(t):
     profile, _ = record(t)
     lines = t.run("maps", profile, "--at", "snapshot#2")[0].splitlines()
-    t.true("which capture", lines[1].startswith("at snapshot#2: as captured at ") and lines[1].endswith("(snapshot#2)"), lines[1])
+    t.true("which capture", lines[1].startswith("at snapshot#2: captured at ") and lines[1].endswith("(snapshot#2)"), lines[1])
     anonymous = [line for line in lines if line.endswith("  anonymous")][0].split()
     t.equal("a row", anonymous[1:], "64.0 MiB 32.0 MiB 32.0 MiB 32.0 MiB 32.0 MiB 0 B anonymous".split())
     t.true("total last", lines[-1].endswith("  total"), lines[-1])

@@ -195,3 +195,16 @@ def test_dots_lie_on_the_line(t):
             dot = re.search(r'<title>%s</title><circle cx="([0-9.]+)" cy="([0-9.]+)"' % re.escape(
                 p["legend"].replace("&", "&amp;").replace(">", "&gt;")), svg)
             t.true("dot %d" % p["number"], dot and (float(dot.group(1)), float(dot.group(2))) in line, p["legend"])
+
+
+def test_bound_of_contended_peak(t):
+    """Eight threads are highest at the same time. The peak is as far from the truth as the report says, at most."""
+    profile = t.record(t.build("contended_peak.c", "-O1", "-pthread"))
+    text = t.run("report", profile)[0]
+    bound = re.search(r"^peak .* may be off by up to ([0-9.]+) (KiB|MiB): several threads", text, re.M)
+    t.true("a bound is printed", bound, text[:600])
+    most = float(bound[1]) * {"KiB": 1 << 10, "MiB": 1 << 20}[bound[2]]
+    at_peak = {row["name"]: row["self_bytes"] for row in t.report(profile, "peak", "--top", "0", "--min", "0")["rows"]}
+    t.true("the bound holds", abs(at_peak["hold"] - 8 * 100 * 3000) <= most, (at_peak, most))
+    t.equal("sites make up the peak", sum(at_peak.values()), t.report(profile)["totals"]["peak_bytes"])
+    t.consistent(profile)

@@ -156,7 +156,7 @@ def test_ctl_says_what_it_did(t):
     status = run.ctl("status")
     t.true("status", re.search(r"^live [\d.]+ (B|KiB), peak [\d.]+ (B|KiB), [\d,]+ events$", status, re.MULTILINE), status)
     leaks = run.ctl("leaks")
-    t.true("leaks", re.match(r"process \d+: (lost [\d.]+ (B|KiB) in \d+ blocks?, .*held for [\d.]+ (us|ms|s)|\w)", leaks)
+    t.true("leaks", re.match(r"process \d+: (lost [\d.]+ (B|KiB) in \d+ blocks?, .*stopped for [\d.]+ (us|ms|s)|\w)", leaks)
            and "bytes" not in leaks, leaks)
     run.end()
 
@@ -240,7 +240,7 @@ def test_a_script_that_becomes_the_program(t):
 
 def test_presets_have_one_wording(t):
     profile = t.record(t.build("kept_by_libraries.cpp", "-O1"))
-    said = {command: re.findall(r"^presets    \S+ KiB (.*?) in [\d,]+ \w+ of (.*?); see --no-presets$", t.run(*words)[0], re.MULTILINE)
+    said = {command: re.findall(r"^presets    hide \S+ KiB (.*?) in [\d,]+ \w+ of (.*?); see --no-presets$", t.run(*words)[0], re.MULTILINE)
             for command, words in (("report", ("report", profile, "--presets")), ("leaks", ("leaks", profile)),
                                    ("findings", ("findings", profile)), ("growth", ("growth", profile)))}
     t.equal("what is counted", {c: [w for w, _ in s] for c, s in said.items()},

@@ -250,7 +250,7 @@ def test_failures(t):
     t.equal("a tool that ends", python(t, FAIL + "fail()", TIDEMARK="/bin/false"),
             ("tidemark attach could not attach (status 1)\n", "", 0))
     t.equal("wrong options", python(t, FAIL + "fail(options=['--nothing'])"),
-            ("tidemark attach: unknown option '--nothing'; 'tidemark attach --help' lists the options\n", "", 0))
+            ("tidemark attach: unknown option '--nothing'; tidemark attach --help lists the options\n", "", 0))
     if not SUPPORTED:
         return
     t.equal("no such folder", python(t, FAIL + "fail('/nowhere/x.tide')\nfail('/nowhere/x.tide')"),

@@ -8,7 +8,8 @@
 
 #include <ctype.h>
 
-#include "cli/query_options.c" /* the command line is no library */
+#include "cli/options.c" /* the command line is no library */
+#include "cli/query_options.c"
 #include "model/answer.h"
 #include "answer/report.h"
 

@@ -33,7 +33,7 @@ static void disassembled(struct symbolizer *s, struct symbol_file *file, uint64_
 {
     uint64_t low, high;
     size_t size = 0;
-    if (!symbol_file_extent(file, address, &low, &high))
+    if (!symbol_file_bounds(file, address, &low, &high))
         return;
     if (address < low || address >= high)
         abort();

@@ -83,6 +83,40 @@ static void child(long n)
     wait(NULL);
 }
 
+static void *fork_silently(void *unused)
+{
+    fork();
+    for (;;)
+        pause(); /* the child too, which never allocates */
+    return unused;
+}
+
+static void *stand(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* Threads that go on, and do nothing. */
+static void stay(long n, void *(*doing)(void *))
+{
+    for (long i = 0; i < n; i++) {
+        pthread_t one;
+        pthread_create(&one, NULL, doing, NULL);
+    }
+}
+
+static void waiting(long n)
+{
+    stay(n, stand);
+}
+
+static void silent(long n)
+{
+    stay(n, fork_silently);
+}
+
 static void info(long n)
 {
     struct mallinfo2 m = mallinfo2();
@@ -112,7 +146,8 @@ int main(void)
         const char *name;
         void (*does)(long);
     } actions[] = {{"small", small}, {"large", large}, {"drop", drop},       {"each", each},
-                   {"fork", child},  {"map", map},     {"threads", threads}, {"info", info}};
+                   {"fork", child},  {"map", map},     {"threads", threads}, {"info", info},
+                   {"waiting", waiting}, {"silent", silent}};
     static char in[4096];
     char line[100], name[20];
     setvbuf(stdin, in, _IOFBF, sizeof in);

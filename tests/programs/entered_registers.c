@@ -1,12 +1,8 @@
 /*
  * Is every register, and the red zone's neighbourhood, as it was when a function is entered?
- * `looks` stores all that it finds; it is entered with known values in all of them. 20 times, then
- * from a new thread, whose first mark takes the longest way. The stack is misaligned on purpose.
+ * `looks` stores all that it finds. The stack is misaligned on purpose.
  */
-#include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #define GENERAL 15
 uint64_t given[GENERAL], seen[GENERAL];
@@ -61,28 +57,4 @@ __asm__(".data\n"
         "ret\n"
         ".size enters, . - enters\n");
 
-static int wrong;
-
-static void *enter(void *unused)
-{
-    enters();
-    wrong |= memcmp(given, seen, sizeof seen) != 0 ||
-             memcmp(given_vectors, seen_vectors, sizeof seen_vectors) != 0;
-    return unused;
-}
-
-int main(void)
-{
-    for (int i = 0; i < GENERAL; i++)
-        given[i] = UINT64_C(0x1111222233334444) * (uint64_t)(i + 1);
-    for (size_t i = 0; i < sizeof given_vectors; i++)
-        (&given_vectors[0][0])[i] = (uint8_t)(i * 7 + 1);
-    for (int i = 0; i < 20; i++)
-        enter(NULL);
-    for (int i = 0; i < 5; i++) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, enter, NULL);
-        pthread_join(thread, NULL);
-    }
-    return wrong;
-}
+#include "entered_registers.h"

@@ -2,9 +2,7 @@
  * As entered_registers.c, for aarch64: is every register as it was when a function is entered? But
  * for x16 and x17, which any call may change, and x30, which has the return address.
  */
-#include <pthread.h>
 #include <stdint.h>
-#include <string.h>
 
 #define GENERAL 28 /* x0-x15, x18-x29 */
 uint64_t given[GENERAL], seen[GENERAL];
@@ -64,30 +62,4 @@ __asm__(".text\n"
                                           "ret\n"
                                           ".size enters, . - enters\n");
 
-static int wrong;
-
-static void *enter(void *unused)
-{
-    enters();
-    wrong |= memcmp(given, seen, sizeof seen) != 0 ||
-             memcmp(given_vectors, seen_vectors, sizeof seen_vectors) != 0;
-    memset(seen, 0, sizeof seen);
-    memset(seen_vectors, 0, sizeof seen_vectors);
-    return unused;
-}
-
-int main(void)
-{
-    for (int i = 0; i < GENERAL; i++)
-        given[i] = UINT64_C(0x1111222233334444) * (uint64_t)(i + 1);
-    for (size_t i = 0; i < sizeof given_vectors; i++)
-        (&given_vectors[0][0])[i] = (uint8_t)(i * 7 + 1);
-    for (int i = 0; i < 20; i++)
-        enter(NULL);
-    for (int i = 0; i < 5; i++) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, enter, NULL);
-        pthread_join(thread, NULL);
-    }
-    return wrong;
-}
+#include "entered_registers.h"

@@ -20,6 +20,16 @@ static unsigned below(unsigned n)
     return (unsigned)((seed >> 33) % n);
 }
 
+/* What leaves nothing behind. */
+static inline void work(void)
+{
+    char *blocks[16];
+    for (int i = 0; i < 16; i++)
+        blocks[i] = FILLED(1 + below(4096));
+    for (int i = 0; i < 16; i++)
+        free(blocks[i]);
+}
+
 /* The beginning of a block that is in a list. */
 struct link {
     struct link *next;

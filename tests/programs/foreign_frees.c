@@ -12,14 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "numbered_threads.h"
 #include "tidemark.h"
 
 enum { BLOCKS = 100, FREED = 60, GROWN = 70, TRIED = 80 };
 
-static unsigned count;
-static void *(*blocks)[BLOCKS];
-static pthread_barrier_t barrier;
+#include "neighbours.h"
+
 static volatile size_t too_much = SIZE_MAX / 4;
 
 static void free_some(unsigned i, unsigned from, unsigned to)
@@ -59,9 +57,5 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    count = (unsigned)known_argument(argc, argv, 1, 4);
-    blocks = calloc(count, sizeof *blocks);
-    pthread_barrier_init(&barrier, NULL, count);
-    run_numbered_threads(count, work);
-    return 0;
+    return run_neighbours(argc, argv, work);
 }

@@ -15,20 +15,10 @@
 
 #include "filled.h"
 #include "known.h"
+#include "staying_threads.h"
 #include "tidemark.h"
 
 #define ITEM 96
-
-static pthread_barrier_t worked;
-
-static void work(void)
-{
-    char *blocks[16];
-    for (int i = 0; i < 16; i++)
-        blocks[i] = FILLED(1 + below(4096));
-    for (int i = 0; i < 16; i++)
-        free(blocks[i]);
-}
 
 SITE static void lost(size_t size)
 {
@@ -118,33 +108,12 @@ SITE static void burst(void)
     free(blocks);
 }
 
-/* A thread that works once, in an arena of its own, and stays. What it keeps was allocated last, so
- * that its arena cannot give back the rest. */
-static void *stays(void *kept)
-{
-    enum { COUNT = 1024 };
-    char *volatile blocks[COUNT];
-    for (int i = 0; i < COUNT; i++)
-        blocks[i] = FILLED(1000);
-    *(char **)kept = FILLED(16);
-    for (int i = 0; i < COUNT; i++)
-        free(blocks[i]);
-    pthread_barrier_wait(&worked);
-    pause();
-    return NULL;
-}
-
 SITE static void crowd(unsigned event)
 {
     static char *kept[256];
-    pthread_t thread;
-    if (event == 0) {
-        pthread_barrier_init(&worked, NULL, 2);
-        mallopt(M_ARENA_MAX, 512); /* there are few on few processors */
-    }
-    if (event == 256 || pthread_create(&thread, NULL, stays, &kept[event]))
+    if (event == 256)
         abort();
-    pthread_barrier_wait(&worked);
+    start_staying_thread(&kept[event]);
 }
 
 /* Blocks that are kept for the whole run, and freed at its end, by when nobody looks. */

@@ -18,6 +18,7 @@
 
 #include "filled.h"
 #include "known.h"
+#include "staying_threads.h"
 #include "tidemark.h"
 
 static size_t size;
@@ -112,35 +113,11 @@ SITE static void from_pool(void)
     told(size);
 }
 
-static pthread_barrier_t worked;
-
-/* What a thread keeps was allocated last, so that its arena cannot give back the rest. */
-static void *stays(void *kept)
-{
-    enum { COUNT = 1024 };
-    static __thread char *blocks[COUNT];
-    size_t count = size / 1000 < COUNT ? size / 1000 : COUNT;
-    for (size_t i = 0; i < count; i++)
-        blocks[i] = FILLED(1000);
-    *(char **)kept = FILLED(16);
-    for (size_t i = 0; i < count; i++)
-        free(blocks[i]);
-    pthread_barrier_wait(&worked);
-    pause();
-    return NULL;
-}
-
 SITE static void crowd(void)
 {
     static char *kept[1024];
-    pthread_t thread;
-    if (event == 1) {
-        pthread_barrier_init(&worked, NULL, 2);
-        mallopt(M_ARENA_MAX, 2048);
-    }
-    if (pthread_create(&thread, NULL, stays, &kept[event]))
-        abort();
-    pthread_barrier_wait(&worked);
+    staying_blocks = size / 1000 < STAYING_BLOCKS ? size / 1000 : STAYING_BLOCKS;
+    start_staying_thread(&kept[event]);
     told(size);
 }
 
@@ -182,15 +159,6 @@ static void noise(void)
         free(held[i]);
         held[i] = FILLED(1 + below(8192));
     }
-}
-
-static void work(void)
-{
-    char *blocks[16];
-    for (int i = 0; i < 16; i++)
-        blocks[i] = FILLED(1 + below(4096));
-    for (int i = 0; i < 16; i++)
-        free(blocks[i]);
 }
 
 static void act(const char *kind, int fd)

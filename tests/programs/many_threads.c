@@ -6,15 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "numbered_threads.h"
 #include "tidemark.h"
 
 #define BLOCKS 100
 #define KEPT   10
 
-static unsigned count;
-static void *(*blocks)[BLOCKS];
-static pthread_barrier_t barrier;
+#include "neighbours.h"
 
 static void *work(void *argument)
 {
@@ -35,9 +32,5 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    count = (unsigned)known_argument(argc, argv, 1, 4);
-    blocks = calloc(count, sizeof *blocks);
-    pthread_barrier_init(&barrier, NULL, count);
-    run_numbered_threads(count, work);
-    return 0;
+    return run_neighbours(argc, argv, work);
 }

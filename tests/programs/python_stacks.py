@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import gc
+import inspect
 import itertools
 import json
 import os
@@ -494,17 +495,11 @@ def forked():
     probe()
 
 
-SUBINTERPRETER = """
+SUBINTERPRETER = inspect.getsource(note) + """
 import json, os, sys
+OUT = open(%r, "a", buffering=1)
+case_name = "subinterpreters"
 keep = []
-def note(size):
-    frame, stack = sys._getframe(1), []
-    while frame:
-        code = frame.f_code
-        stack.append((code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)))
-        frame = frame.f_back
-    with open(%r, "a") as out:
-        out.write(json.dumps({"case": "subinterpreters", "pid": os.getpid(), "size": size, "stack": stack}) + "\\n")
 def inside():
     s = %d; keep.append(bytearray(s - (33 if sys.version_info >= (3, 15) else 1))); note(s)
 [inside() for _ in range(1)]

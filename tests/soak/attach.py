@@ -4,15 +4,21 @@
 After each time the program must run, and every byte of its code must be the original one. docs/SAFETY.md has the table.
 Programs that are not installed are left out, and named."""
 import argparse
+import contextlib
+import glob
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from program_code import code_of  # noqa: E402
+
 PROGRAMS = os.path.join(HERE, "..", "programs")
 LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
 PYTHON = """
@@ -37,59 +43,231 @@ class Allocates {
     }
 }
 """
+FILTER = """
+import ctypes, struct, time
+libc = ctypes.CDLL(None)
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc.prctl(38, 1, 0, 0, 0)
+allow = Program(1, struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+libc.prctl(22, 2, ctypes.byref(allow))
+while True: time.sleep(0.001)
+"""
+
+
+class Missing(Exception):
+    pass
+
+
+def find(command):
+    path = shutil.which(command)
+    if not path:
+        raise Missing(command)
+    return path
+
+
+def children(pid):
+    found = []
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, tid)) as text:
+            found += [int(child) for child in text.read().split()]
+    return found
+
+
+@contextlib.contextmanager
+def running(command, seconds, env=None, **how):
+    program = subprocess.Popen(command, env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               stdin=subprocess.DEVNULL, **how)
+    try:
+        time.sleep(seconds)
+        if program.poll() is not None:
+            raise Missing("%s, which ends with status %d" % (command[0], program.returncode))
+        yield program.pid
+    finally:
+        program.kill()
+        program.wait()
+
+
+def compiled(folder, source, *options):
+    path = os.path.join(folder, source[:-2])
+    subprocess.run(["cc", "-O2", "-g", "-D_GNU_SOURCE", os.path.join(PROGRAMS, source), "-o", path, "-pthread", *options], check=True)
+    return path
+
+
+def always(folder, threads, preload=None):
+    if preload and not os.path.exists(LIBRARIES + preload):
+        raise Missing(preload)
+    return running([compiled(folder, "allocates_always.c"), str(threads)], 1, {"LD_PRELOAD": LIBRARIES + preload} if preload else None)
+
+
+def python(folder, version):
+    """Of pyenv, where it has one; else of $PYTHONS (scripts/new-pythons.sh); else of the system."""
+    places = [*sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/%s.*/bin/python%s" % (version, version)))),
+              os.path.join(os.environ.get("PYTHONS", ""), version, "usr/bin/python" + version)]
+    command = next((path for path in places if os.access(path, os.X_OK)), None) or find("python" + version)
+    return running([command, "-c", PYTHON], 2)
+
+
+def java(folder):
+    source = os.path.join(folder, "Allocates.java")
+    with open(source, "w") as out:
+        out.write(JAVA)
+    return running([find("java"), "-Xmx64m", source], 8)
+
+
+@contextlib.contextmanager
+def redis(folder):
+    socket = os.path.join(folder, "redis.socket")
+    with running([find("redis-server"), "--port", "0", "--unixsocket", socket, "--save", ""], 1) as pid:
+        with running([find("redis-benchmark"), "-s", socket, "-q", "-l", "-n", "200000", "-c", "8", "-t", "set,get,lpush,lrange_100"], 1):
+            yield pid
+        answer = subprocess.run(["redis-cli", "-s", socket, "ping"], stdout=subprocess.PIPE, text=True).stdout
+        if answer.strip() != "PONG":
+            raise RuntimeError("redis-server does not answer: " + answer)
+
+
+@contextlib.contextmanager
+def postgres(folder):
+    places = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    if not places or not shutil.which("pgbench"):
+        raise Missing("postgres")
+    data = tempfile.mkdtemp(prefix="tide-postgres-")
+    user = []
+    if os.geteuid() == 0:
+        shutil.chown(data, "postgres")
+        user = ["runuser", "-u", "postgres", "--"]
+    subprocess.run([*user, places[-1] + "/initdb", "-D", data + "/db", "-A", "trust"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        with running([*user, places[-1] + "/postgres", "-D", data + "/db", "-k", data, "-h", ""], 4):
+            client = ["-h", data, "-U", "postgres", "postgres"]
+            subprocess.run(["pgbench", "-i", "-q", *client], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with running(["pgbench", "-T", "100000", "-c", "2", *client], 2) as bench:
+                backends = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and b"postgres: postgres postgres" in command_of(pid)]
+                if not backends:
+                    raise RuntimeError("pgbench has no backend")
+                yield backends[0]
+                os.kill(bench, 0)
+                with open("/proc/%d/stat" % bench) as text:
+                    if text.read().rsplit(")")[-1].split()[0] == "Z":
+                        raise RuntimeError("pgbench has ended")
+    finally:
+        subprocess.run([*user, places[-1] + "/pg_ctl", "-D", data + "/db", "-m", "immediate", "stop"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def command_of(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as text:
+            return text.read()
+    except OSError:
+        return b""
+
+
+@contextlib.contextmanager
+def namespaces(folder):
+    """Only root may make them so."""
+    command = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", compiled(folder, "allocates_always.c"), "8"]
+    with running(command, 1) as outer:
+        yield children(outer)[0]
 
 
 def programs(folder):
-    """name: (command, what is preloaded, seconds until it is at work)"""
-    always = os.path.join(folder, "allocates_always")
-    subprocess.run(["cc", "-O2", "-g", os.path.join(PROGRAMS, "allocates_always.c"), "-o", always, "-pthread"], check=True)
-    java = os.path.join(folder, "Allocates.java")
-    with open(java, "w") as out:
-        out.write(JAVA)
-    found = {"one-thread": ([always, "0"], None, 1), "glibc": ([always, "8"], None, 1)}
+    """name: how it is started"""
+    found = {"one-thread": lambda: always(folder, 0), "glibc": lambda: always(folder, 8)}
     for name, library in (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", "libmimalloc.so.2")):
-        if os.path.exists(LIBRARIES + library):
-            found[name] = ([always, "8"], LIBRARIES + library, 1)
-    for version in ("3", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13"):
-        found["python" + version] = (["python" + version, "-c", PYTHON], None, 2)
-    found["node"] = (["node", "-e", NODE], None, 2)
-    found["java"] = (["java", "-Xmx64m", java], None, 5)
+        found[name] = lambda library=library: always(folder, 8, library)
+    for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
+        found["python" + version] = lambda version=version: python(folder, version)
+    found["redis"] = lambda: redis(folder)
+    found["postgres"] = lambda: postgres(folder)
+    found["node"] = lambda: running([find("node"), "-e", NODE], 2)
+    found["java"] = lambda: java(folder)
+    found["namespaces"] = lambda: namespaces(folder)
+    found["stopped"] = lambda: running([find("python3"), "-c", PYTHON], 2)
+    found["seccomp"] = lambda: running([find("python3"), "-c", FILTER], 1)
+    found["killed"] = lambda: always(folder, 8)
+    found["killed-one"] = lambda: always(folder, 0)
+    found["spawns"] = lambda: running([compiled(folder, "spawns_always.c")], 1)
     return found
 
 
-def code(pid):
-    found = {}
-    with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
-        for line in maps:
-            fields = line.split(None, 5)
-            if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/") and "memfd:" not in fields[5]:
-                start, end = (int(n, 16) for n in fields[0].split("-"))
-                memory.seek(start)
-                found[fields[5], fields[2]] = memory.read(end - start)
-    return found
+def state_of(pid):
+    with open("/proc/%d/stat" % pid) as text:
+        return text.read().rsplit(")")[-1].split()[0]
 
 
-def cycles(tidemark, name, pid, count, chance, output):
-    before, failures = code(pid), []
-    for i in range(count):
-        time.sleep(chance.random() * 0.01)
-        done = subprocess.run([tidemark, "attach", str(pid), "--quiet", "--duration", "%dms" % chance.randint(1, 60), "-o", output],
-                              stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            failures.append("cycle %d: %s" % (i, done.stderr.strip()))
+def halt(pid):
+    os.kill(pid, signal.SIGSTOP)
+    while state_of(pid) != "T":
+        time.sleep(0.001)
+
+
+class Cycles:
+    """Of one program. Some may be refused, with a reason that is known, and leave the program as it was."""
+
+    REFUSED = {"stopped": "was stopped while a thread was in its allocator", "seccomp": "runs under a seccomp filter"}
+
+    def __init__(self, tidemark, name, pid, chance, output):
+        self.tidemark, self.name, self.pid, self.chance, self.output = tidemark, name, pid, chance, output
+        self.before, self.failures, self.refused, self.count = code_of(pid), [], 0, 0
+
+    def attach(self):
+        done = subprocess.run([self.tidemark, "attach", str(self.pid), "--quiet", "--duration", "%dms" % self.chance.randint(1, 60), "-o",
+                               self.output], stderr=subprocess.PIPE, text=True)
+        if done.returncode and self.REFUSED.get(self.name, "\n") in done.stderr:
+            self.refused += 1
+        elif done.returncode:
+            self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
+
+    def kill(self):
+        """tidemark is killed at some moment of attaching, with the process that does the work; then the code is restored."""
+        tool = subprocess.Popen([self.tidemark, "attach", str(self.pid), "--quiet", "-o", self.output], stderr=subprocess.DEVNULL)
+        at_work = []
+        while not at_work and tool.poll() is None:
+            at_work = children(tool.pid)
+        time.sleep(self.chance.random() * 0.1)
+        for pid in (*at_work, tool.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        tool.wait()
+        done = subprocess.run([self.tidemark, "detach", str(self.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode and "was not attached to" not in done.stderr:
+            self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
+
+    def one(self):
+        """False: it makes no sense to go on."""
+        time.sleep(self.chance.random() * 0.01)
+        if self.name == "stopped":
+            halt(self.pid)
+        self.kill() if self.name.startswith("killed") else self.attach()
+        self.count += 1
         try:
-            now = code(pid)
+            now = code_of(self.pid)
+            state = state_of(self.pid)
         except (FileNotFoundError, ProcessLookupError):
-            failures.append("cycle %d: the program has ended" % i)
-            break
-        changed = [path for path in before if path in now and now[path] != before[path]]
+            state = "Z"
+        if state == "Z":
+            self.failures.append("cycle %d: the program has ended" % self.count)
+            return False
+        if self.name == "stopped":
+            if state != "T":
+                self.failures.append("cycle %d: it is no longer stopped" % self.count)
+            os.kill(self.pid, signal.SIGCONT)
+        changed = [path for path in self.before if path in now and now[path] != self.before[path]]
         if changed:
-            failures.append("cycle %d: changed code in %s" % (i, changed))
-            break
-    print("%-12s %4d cycles, %d failures" % (name, i + 1, len(failures)), flush=True)
-    for failure in failures[:5]:
-        print("    " + failure, flush=True)
-    return len(failures)
+            self.failures.append("cycle %d: changed code in %s" % (self.count, changed))
+        return not changed
+
+    def run(self, count, failures_most=20):
+        begin = time.time()
+        while self.count < count and len(self.failures) < failures_most and self.one():
+            pass
+        print("%-12s %4d cycles, %d failures%s (%d s)" % (self.name, self.count, len(self.failures),
+              ", %d refused as they should be" % self.refused if self.refused else "", time.time() - begin), flush=True)
+        for failure in self.failures[:5]:
+            print("    " + failure, flush=True)
+        return len(self.failures)
 
 
 def main():
@@ -100,22 +278,18 @@ def main():
     parser.add_argument("-k", default="", help="only programs whose name contains this")
     options = parser.parse_args()
     folder, failed = tempfile.mkdtemp(prefix="tide-attach-"), 0
-    chance = random.Random(options.seed)
-    for name, (command, preload, seconds) in programs(folder).items():
+    tidemark = os.path.join(options.build, "tidemark")
+    for name, start in programs(folder).items():
         if options.k not in name:
             continue
-        if not shutil.which(command[0]):
-            print("%-12s is not installed" % name, flush=True)
-            continue
-        env = {**os.environ, **({"LD_PRELOAD": preload} if preload else {})}
-        program = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(seconds)
-        if program.poll() is None:
-            failed += cycles(os.path.join(options.build, "tidemark"), name, program.pid, options.cycles, chance, os.path.join(folder, "p.tide"))
-        else:
-            print("%-12s does not run here" % name, flush=True)
-        program.kill()
-        program.wait()
+        try:
+            with start() as pid:
+                failed += Cycles(tidemark, name, pid, random.Random(options.seed), os.path.join(folder, "p.tide")).run(options.cycles)
+        except Missing as what:
+            print("%-12s is left out: there is no %s" % (name, what), flush=True)
+        except RuntimeError as what:
+            print("%-12s %s" % (name, what), flush=True)
+            failed += 1
     shutil.rmtree(folder, ignore_errors=True)
     sys.exit(failed != 0)
 

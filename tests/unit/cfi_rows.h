@@ -6,27 +6,16 @@
 #ifndef TIDE_UNIT_CFI_ROWS_H
 #define TIDE_UNIT_CFI_ROWS_H
 
-#include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
+#include "own_module.h"
 #include "unwind/cfi.h"
-#include "unwind/step.h"
-
-static int own_find(uint64_t address, struct unwind_module *out)
-{
-    struct dl_find_object o;
-    if (_dl_find_object((void *)(uintptr_t)address, &o) != 0 || !o.dlfo_eh_frame)
-        return -1;
-    *out = (struct unwind_module){
-        .cfi = {.begin = o.dlfo_map_start, .end = o.dlfo_map_end, .header = o.dlfo_eh_frame}};
-    return 0;
-}
 
 static int own_row(uint64_t address, struct cfi_row *row)
 {
     struct unwind_module m;
-    assert_int_equal(own_find(address, &m), 0);
+    assert_int_equal(own_module(address, &m), 0);
     return cfi_row(&m.cfi, address, row);
 }
 

@@ -19,21 +19,8 @@ static const char calls_source[] = "#include <stdlib.h>\n"
                                    "    return 0;\n"
                                    "}\n";
 
-static uint64_t size_of(const char *program, const char *label)
-{
-    FILE *nm = popen(text("nm -S %s", path(program)), "r");
-    assert_non_null(nm);
-    char line[4096], name[4096];
-    uint64_t size, found = 0;
-    while (fgets(line, sizeof line, nm))
-        if (sscanf(line, "%*x %" SCNx64 " %*c %4095s", &size, name) == 2 && !strcmp(name, label))
-            found = size;
-    pclose(nm);
-    return found;
-}
-
 /* By its symbol, by DWARF when it has none, by unwind information when it has neither. */
-static void test_extent(void **state)
+static void test_bounds(void **state)
 {
     (void)state;
     source("calls.c", calls_source);
@@ -45,11 +32,11 @@ static void test_extent(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct symbol_file *file = symbolizer_file(symbolizer, path(names[i]), NULL, 0);
         for (uint64_t at = 0; at < size; at++) {
-            assert_true(symbol_file_extent(file, begin + at, &low, &high));
+            assert_true(symbol_file_bounds(file, begin + at, &low, &high));
             assert_int_equal(low, begin);
             assert_int_equal(high, begin + size);
         }
-        assert_false(symbol_file_extent(file, 8, &low, &high));
+        assert_false(symbol_file_bounds(file, 8, &low, &high));
         assert_int_equal(symbol_file_state(file), SYMBOL_FILE_GOOD);
     }
     struct symbol_file *file = symbolizer_file(symbolizer, path("calls"), NULL, 0);
@@ -121,7 +108,7 @@ static void test_not_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_extent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_code, setup, teardown),
     };

@@ -282,10 +282,10 @@ static void test_process(void **state)
 
 /* --- growth ----------------------------------------------------------------------------------- */
 
-static bool grew(uint64_t blocks, const uint64_t births[LEAK_PARTS])
+static bool grew(uint64_t blocks, const uint64_t allocated_in[LEAK_PARTS])
 {
     struct leak e = {.blocks = blocks};
-    memcpy(e.births, births, sizeof e.births);
+    memcpy(e.allocated_in, allocated_in, sizeof e.allocated_in);
     return leak_grew(&e);
 }
 

@@ -232,7 +232,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     struct recording *r = fx_sample();
-    fx_refused(r, &(struct query){.at = "event#3"}, -EINVAL, "known are start, exit, end, peak");
+    fx_refused(r, &(struct query){.at = "event#3"}, -EINVAL, "moments are start, exit, end, peak");
     fx_refused(r, &(struct query){.at = "9s"}, -EINVAL, "the run lasted 4.000 s");
     fx_refused(r, &(struct query){.at = "101%"}, -EINVAL, "after the end");
     fx_refused(r, &(struct query){.at = ""}, -EINVAL, "not a moment");

@@ -10,44 +10,21 @@
 
 #include "collect/counting/program_stacks.h"
 #include "record/nodes.h"
+#include "recorder_memory.h"
 #include "unit.h"
 
 /* --- what nodes.c wants of the recorder ------------------------------------------------------- */
 
 long sys_call(long number, ...);
-void *sys_map(size_t size);
-bool sys_leaves_room(size_t size);
-void recorder_own(const void *start, size_t size);
-
-static bool memory_left = true;
 
 long sys_call(long number, ...)
 {
-    long a[6];
     va_list args;
     va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
+    long a = va_arg(args, long), b = va_arg(args, long), c = va_arg(args, long),
+         d = va_arg(args, long), e = va_arg(args, long), f = va_arg(args, long);
     va_end(args);
-    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); /* of errors the sign is enough */
-}
-
-void *sys_map(size_t size)
-{
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-bool sys_leaves_room(size_t size)
-{
-    (void)size;
-    return memory_left;
-}
-
-void recorder_own(const void *start, size_t size)
-{
-    (void)start;
-    (void)size;
+    return syscall(number, a, b, c, d, e, f); /* of errors the sign is enough */
 }
 
 /* --- a tree ----------------------------------------------------------------------------------- */
@@ -274,6 +251,63 @@ static void test_fork(void **state)
     tree_close(&t);
 }
 
+/* Shared memory that this process has mapped, as the kernel counts it. */
+static size_t shared_bytes(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+    size_t kib = 0;
+    while (fgets(line, sizeof line, status))
+        sscanf(line, "RssShmem: %zu", &kib);
+    fclose(status);
+    return kib << 10;
+}
+
+static void check_node(const struct profile *p, uint32_t which, uint32_t node)
+{
+    uint64_t wanted[DEPTH];
+    make_stack(which, wanted);
+    for (unsigned i = DEPTH; i-- > 0; node = p->nodes.items[node].parent) {
+        assert_in_range(node, 1, p->nodes.count - 1);
+        assert_u64_equal(p->nodes.items[node].address, wanted[i]);
+    }
+    assert_int_equal(node, 0);
+}
+
+/* The reader keeps hardly any of a large tree mapped, and the profile gets all of it. */
+static void test_large_tree_is_read_and_let_go(void **state)
+{
+    (void)state;
+    enum { MANY = 1200000, APART = 1000 };
+    struct tree t = tree_open();
+    uint64_t frames[DEPTH];
+    uint32_t ids[DEPTH], frame_count = 0;
+    struct ledger ledger;
+    struct profile profile = {0};
+    struct node fresh[1024];
+    ledger_init(&ledger);
+    *vec_push(&profile.nodes) = (struct node){0};
+    for (uint32_t i = 0; i < MANY; i++) {
+        make_stack(i, frames);
+        uint32_t number = nodes_extend(0, frames, DEPTH, ids);
+        if (i % APART == 0)
+            ledger_account(&ledger, number, 0, DOMAIN_HEAP, STACK_WHOLE);
+    }
+    size_t tree_bytes = (size_t)t.header->slots_end * 8, before = shared_bytes();
+    assert_true(tree_bytes > (size_t)12 << 20);
+    program_stacks_update(&t.read);
+    for (size_t n; (n = program_stacks_fresh(&t.read, fresh, 1024));)
+        frame_count += (uint32_t)n;
+    assert_true(shared_bytes() < before + tree_bytes / 2);
+    program_stacks_settle(&t.read, &ledger, &profile);
+    assert_int_equal(profile.nodes.count, frame_count); /* + the root - that of cut stacks */
+    for (uint32_t i = 0; i < MANY; i += APART)
+        check_node(&profile, i, ledger.accounts.items[i / APART].site.node);
+    vec_release(&profile.nodes);
+    ledger_release(&ledger);
+    munmap(t.header, t.mapped);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_large_tree_is_read_and_let_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

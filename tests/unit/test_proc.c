@@ -26,6 +26,18 @@ static void test_stat(void **state)
     assert_u64_equal(got.minor_faults, 1);
 }
 
+/* A title that was written over the arguments leaves empty room behind it. */
+static void test_command(void **state)
+{
+    (void)state;
+    assert_int_equal(proc_command_size("a\0b\0", 4), 4);
+    assert_int_equal(proc_command_size("a\0\0", 3), 3);
+    assert_int_equal(proc_command_size("redis *:1\0\0\0\0", 13), 10);
+    assert_int_equal(proc_command_size("title", 5), 5);
+    assert_int_equal(proc_command_size("\0\0\0", 3), 1);
+    assert_int_equal(proc_command_size("", 0), 0);
+}
+
 static void test_statm(void **state)
 {
     (void)state;
@@ -95,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat),
+        cmocka_unit_test(test_command),
         cmocka_unit_test(test_statm),
         cmocka_unit_test(test_anything_else),
         cmocka_unit_test(test_value_of_a_line),

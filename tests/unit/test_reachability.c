@@ -379,7 +379,7 @@ static void test_blocks_in_order(void **unused)
     blocks_release(&t);
 }
 
-static void test_extents(void **unused)
+static void test_address_set(void **unused)
 {
     (void)unused;
     struct address_set s = {0}, out = {0};
@@ -426,7 +426,7 @@ int main(void)
         cmocka_unit_test(test_against_the_definition),
         cmocka_unit_test(test_many_parts),
         cmocka_unit_test(test_blocks_in_order),
-        cmocka_unit_test(test_extents),
+        cmocka_unit_test(test_address_set),
     };
     return cmocka_run_group_tests(tests, NULL, end);
 }

@@ -50,7 +50,8 @@ static void test_json(void **state)
     assert_string_equal(
         text,
         "{\"schema\":\"tidemark.report/1\",\"command\":[\"./app\"],\"pid\":100,\"exit_code\":0,"
-        "\"signal\":null,\"complete\":true,\"duration_ns\":4000000000,\"since\":\"start\",\"at\":"
+        "\"signal\":null,\"ending\":\"exit status "
+        "0\",\"complete\":true,\"duration_ns\":4000000000,\"since\":\"start\",\"at\":"
         "\"end\","
         "\"since_ns\":0,\"at_ns\":4000000000,\"metric\":\"live\",\"unit\":\"bytes\","
         "\"size\":\"requested\","
@@ -61,7 +62,8 @@ static void test_json(void **state)
         "\"sum\":{\"bytes\":3650,\"count\":59},\"ignored\":{\"bytes\":0,\"count\":0,\"by\":[]},"
         "\"outside\":{\"bytes\":0,\"count\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"
-        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":3600,\"memory_peak_bytes\":3600}],"
+        "app\"],\"exit_code\":0,\"signal\":null,\"ending\":\"exit status "
+        "0\",\"peak_bytes\":3600,\"memory_peak_bytes\":3600}],"
         "\"notes\":[],\"stack_nodes\":"
         "10,\"rows_left_"
         "out\":0,"
@@ -142,7 +144,8 @@ static void test_json_endings(void **state)
     p->complete = false;
     *vec_push(&p->notes) = xstrdup("a \"note\"");
     char *text = print_of(r, &(struct query){.at = "1s", .top = QUERY_ALL}, JSON, &plain);
-    expect_part(text, "\"exit_code\":null,\"signal\":11,\"complete\":false,");
+    expect_part(text, "\"exit_code\":null,\"signal\":11,"
+                      "\"ending\":\"killed by SIGSEGV (signal 11)\",\"complete\":false,");
     expect_part(text, "\"since\":\"start\",\"at\":\"1s\",\"since_ns\":0,\"at_ns\":1000000000,");
     expect_part(text, "\"notes\":[\"a \\\"note\\\"\"]");
     free(text);

@@ -2,6 +2,7 @@
  * taken in. */
 #include "test_model_fixture.h"
 
+#include "cli/options.c"
 #include "cli/query_options.c"
 
 static int extra_value;

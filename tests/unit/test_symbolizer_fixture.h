@@ -62,19 +62,39 @@ static inline uint32_t line_of(const char *contents, const char *remark)
     return line;
 }
 
-static inline uint64_t address_of(const char *program, const char *label)
+/* The address and the size of a symbol; a size that nm does not know is 0. */
+static inline void symbol_of(const char *program, const char *label, uint64_t *address,
+                             uint64_t *size)
 {
-    FILE *nm = popen(text("nm %s", path(program)), "r");
+    FILE *nm = popen(text("nm -P %s", path(program)), "r");
     assert_non_null(nm);
     char line[4096], name[4096];
-    uint64_t address, found = 0;
-    while (fgets(line, sizeof line, nm))
-        if (sscanf(line, "%" SCNx64 " %*c %4095s", &address, name) == 2 && !strcmp(name, label))
-            found = address;
+    *address = *size = 0;
+    while (fgets(line, sizeof line, nm)) {
+        uint64_t at, bytes = 0;
+        if (sscanf(line, "%4095s %*c %" SCNx64 " %" SCNx64, name, &at, &bytes) >= 2 &&
+            !strcmp(name, label)) {
+            *address = at;
+            *size = bytes;
+        }
+    }
     pclose(nm);
-    if (!found)
+    if (!*address)
         fail_msg("no symbol %s in %s", label, program);
-    return found;
+}
+
+static inline uint64_t address_of(const char *program, const char *label)
+{
+    uint64_t address, size;
+    symbol_of(program, label, &address, &size);
+    return address;
+}
+
+static inline uint64_t size_of(const char *program, const char *label)
+{
+    uint64_t address, size;
+    symbol_of(program, label, &address, &size);
+    return size;
 }
 
 static inline size_t resolve(const char *program, uint64_t address)

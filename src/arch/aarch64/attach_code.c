@@ -9,4 +9,11 @@ __asm__(".text\n"
         "brk #0\n"
         ".globl attach_code_end\n"
         ".hidden attach_code_end\n"
-        "attach_code_end:\n");
+        "attach_code_end:\n"
+        ".globl return_code\n"
+        ".hidden return_code\n"
+        "return_code:\n"
+        "brk #0\n"
+        ".globl return_code_end\n"
+        ".hidden return_code_end\n"
+        "return_code_end:\n");

@@ -63,3 +63,28 @@ __asm__(
                                                                                                                                                                                                                                                                                                                                                                              ".globl attach_code_end\n"
                                                                                                                                                                                                                                                                                                                                                                              ".hidden attach_code_end\n"
                                                                                                                                                                                                                                                                                                                                                                              "attach_code_end:\n");
+
+static_assert(RETURN_OFFSET_WORDS == 576 && offsetof(struct return_words, none) == 16, "below");
+
+/* rt_sigtimedwait leaves nothing behind when it is interrupted, as other ways to wait do. */
+__asm__(".text\n"
+        ".globl return_code\n"
+        ".hidden return_code\n"
+        "return_code:\n"
+        "lea return_code+576(%rip), %rbx\n"
+        "mov %rax, (%rbx)\n"
+        "movl $1, 8(%rbx)\n"
+        "mov $" RETURN_WAITS ", %ebp\n"
+        "1: mov $128, %eax\n" /* rt_sigtimedwait */
+        "lea 16(%rbx), %rdi\n"
+        "xor %esi, %esi\n"
+        "lea 24(%rbx), %rdx\n"
+        "mov $8, %r10d\n"
+        "syscall\n"
+        "dec %ebp\n"
+        "jnz 1b\n"
+        "mov $15, %eax\n" /* rt_sigreturn */
+        "syscall\n"
+        ".globl return_code_end\n"
+        ".hidden return_code_end\n"
+        "return_code_end:\n");

@@ -1,5 +1,5 @@
 /*
- * The hook of syscall(): only SYS_seccomp is looked at (record/hooks_misc.c).
+ * The hook of syscall(): only SYS_seccomp is looked at (record/hooks_process.c).
  *
  * All others go on as if we were not there: a call that returns twice on one stack (clone, vfork)
  * must not find a frame of ours on it.

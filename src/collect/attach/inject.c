@@ -41,9 +41,12 @@ struct injection {
     struct safe_points points;
     struct scratch scratch;
     struct remote_thread thread; /* the one at a safe point */
+    bool halted;                 /* the program is stopped: all its threads are held meanwhile */
+    struct stopped_threads held;
     int memory;                  /* /proc/PID/mem, for writing */
     int library_fd;              /* in the program, which closes it once it is loaded; -1: none */
-    uint64_t system_call, pthread_create;
+    struct remote_way way;
+    uint64_t pthread_create;
     struct attach_work work;
     unsigned tries;
 };
@@ -66,7 +69,7 @@ static uint64_t find_in_libc(struct injection *j, const char *name)
 static int find_functions(struct injection *j, struct err *err)
 {
     struct attach_work *w = &j->work;
-    j->system_call = system_call_in(&j->modules, j->points.libc);
+    bool way = remote_way_find(&j->modules, j->points.libc, j->memory, &j->way);
     w->dlopen = find_in_libc(j, "dlopen");
     w->dlsym = find_in_libc(j, "dlsym");
     w->dlerror = find_in_libc(j, "dlerror");
@@ -76,7 +79,7 @@ static int find_functions(struct injection *j, struct err *err)
         w->dlerror = 0;
     }
     j->pthread_create = find_in_libc(j, "pthread_create");
-    if (!j->system_call || !w->dlopen || !w->dlsym)
+    if (!way || !w->dlopen || !w->dlsym)
         return err_set(err, -ENOTSUP,
                        "the C library of process %d lacks functions that attaching needs", j->pid);
     return 0;
@@ -104,8 +107,8 @@ static int try_threads(struct injection *j, struct err *err)
         if (stopped)
             continue; /* it has ended, or sleeps in the kernel */
         j->tries++;
-        j->thread.system_call = j->system_call;
-        if (safe_point_is(&j->points, &j->thread, tid == j->pid))
+        j->thread.way = j->way;
+        if (!j->thread.signal && safe_point_is(&j->points, &j->thread, tid == j->pid))
             code = 0;
         else
             remote_release(&j->thread);
@@ -135,6 +138,39 @@ static int find_thread(struct injection *j, struct err *err)
         if ((code = safe_points_find(&j->points, &j->modules, err)))
             return code;
     }
+}
+
+/*
+ * In a stopped program no thread runs that could let go of a lock, and a new thread would be stopped
+ * too. So all must be at safe points; then one of them does the work, while the others are held.
+ */
+static int find_in_halted(struct injection *j, struct err *err)
+{
+    int code = stop_threads_begin(&j->held, j->pid, 0, err);
+    for (size_t i = 0; !code && i < j->held.threads.count; i++) {
+        const struct stopped_thread *each = &j->held.threads.items[i];
+        j->thread.tid = each->tid;
+        j->thread.signal = each->signal;
+        j->thread.way = j->way;
+        j->tries++;
+        if (!each->stopped || each->signal || remote_save(&j->thread) != 0 ||
+            !safe_point_is(&j->points, &j->thread, each->tid == j->pid))
+            code = err_set(err, -EAGAIN,
+                           "process %d was stopped while a thread was in its allocator or loader; "
+                           "let it go on (kill -CONT %d) and attach again",
+                           (int)j->pid, (int)j->pid);
+    }
+    if (!code && !j->held.threads.count)
+        code = err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
+    if (code)
+        stop_threads_end(&j->held);
+    return code;
+}
+
+static bool is_halted(pid_t pid)
+{
+    struct proc_state state;
+    return proc_read_state(pid, &state) && state.state == 'T';
 }
 
 /* --- the library ------------------------------------------------------------------------------ */
@@ -287,7 +323,7 @@ static int load(struct injection *j, struct err *err)
     struct proc_status status;
     struct attach_work *w = &j->work;
     proc_read_status(j->pid, &status);
-    bool alone = status.threads == 1;
+    bool alone = status.threads == 1 || j->halted;
     if (!alone && !j->pthread_create) {
         scratch_unmap(&j->scratch, &j->thread);
         remote_release(&j->thread);
@@ -314,7 +350,7 @@ static int load(struct injection *j, struct err *err)
         remote_release(&j->thread);
         return err_set(err, -EFAULT, "the memory of process %d cannot be written to", (int)j->pid);
     }
-    struct remote_place where = {j->scratch.stack_end, j->scratch.trap, j->memory};
+    struct remote_place where = {j->scratch.stack_end, j->scratch.back};
     int code = (alone ? load_by_thread : load_in_new_thread)(j, &where, err);
     if (code)
         return code;
@@ -356,7 +392,11 @@ static void drop_scratch(struct injection *j)
     for (pid_t tid; j->scratch.start && (tid = proc_next_number(all));) {
         if (remote_stop(tid, &j->thread))
             continue;
-        j->thread.system_call = j->system_call;
+        j->thread.way = j->way;
+        if (j->thread.signal) {
+            remote_release(&j->thread);
+            continue;
+        }
         if (j->work.done == ATTACH_NOT_LOADED && j->library_fd >= 0)
             remote_syscall(&j->thread, SYS_close, (uint64_t[6]){(uint64_t)j->library_fd});
         j->library_fd = -1;
@@ -389,15 +429,17 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
         code = end_former(pid, &there, err);
     if (code)
         goto out;
-    if ((code = find_thread(&j, err)))
+    j.halted = is_halted(pid);
+    if ((code = (j.halted ? find_in_halted : find_thread)(&j, err)))
         goto out;
-    code = scratch_map(&j.scratch, &j.thread, j.memory, err);
+    code = scratch_map(&j.scratch, &j.thread, err);
     if (code)
         remote_release(&j.thread);
     else
         code = load(&j, err);
+    stop_threads_end(&j.held);
     if (!code) {
-        code = library_patch(pid, &j.scratch, j.system_call, count_before, out, err);
+        code = library_patch(pid, &j.scratch, &j.way, count_before, out, err);
         if (code) {
             bool found;
             struct err ignored;

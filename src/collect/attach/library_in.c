@@ -17,9 +17,11 @@
 #include "collect/leakscan/stop_threads.h"
 #include "machine/remote.h"
 #include "machine/stopped.h"
+#include "wire/attach_code.h"
 
 #define MEMORY_FILE  "/memfd:" WIRE_ATTACH_NAME
 #define SCRATCH_CODE 4096
+#define LIBC_MOST    (64 << 20)
 #define SCRATCH_DATA (256 << 10)
 #define PATCH_NS     UINT64_C(10000000000) /* for all threads to be elsewhere */
 #define IDLE_NS      UINT64_C(3000000000)  /* for all of them to leave the hooks */
@@ -41,18 +43,39 @@ int memory_open_for_writing(pid_t pid)
     return fd < 0 ? -errno : fd;
 }
 
-uint64_t system_call_in(struct remote_modules *m, struct remote_module *libc)
+/* Where a signal's handler returns to; 0: not found. */
+static uint64_t signal_return_in(struct remote_modules *m, const struct remote_module *libc)
+{
+    size_t size = (size_t)(libc->code_end - libc->code_start);
+    if (libc->code_end <= libc->code_start || size > LIBC_MOST)
+        return 0;
+    char *code = xmalloc(size);
+    ssize_t n = remote_memory_read(&m->memory, libc->code_start, code, size);
+    const char *at =
+        n > 0 ? memmem(code, (size_t)n, REMOTE_SIGNAL_RETURN, REMOTE_SIGNAL_RETURN_BYTES) : NULL;
+    uint64_t address = at ? libc->code_start + (uint64_t)(at - code) : 0;
+    free(code);
+    return address;
+}
+
+bool remote_way_find(struct remote_modules *m, struct remote_module *libc, int memory,
+                     struct remote_way *out)
 {
     struct remote_function f;
     uint8_t code[128];
+    *out = (struct remote_way){.memory = memory};
     if (!remote_function(m, libc, "syscall", &f) ||
         remote_memory_read(&m->memory, f.address, code, sizeof code) != (ssize_t)sizeof code)
-        return 0;
+        return false;
     long at = remote_find_system_call(code, sizeof code);
-    return at < 0 ? 0 : f.address + (uint64_t)at;
+    if (at < 0)
+        return false;
+    out->system_call = f.address + (uint64_t)at;
+    out->signal_return = signal_return_in(m, libc);
+    return true;
 }
 
-int scratch_map(struct scratch *s, struct remote_thread *t, int memory, struct err *err)
+int scratch_map(struct scratch *s, struct remote_thread *t, struct err *err)
 {
     uint64_t size = SCRATCH_CODE + SCRATCH_DATA;
     long p = remote_syscall(
@@ -67,11 +90,13 @@ int scratch_map(struct scratch *s, struct remote_thread *t, int memory, struct e
                        strerror((int)-q));
     *s = (struct scratch){.start = (uint64_t)p, .size = size};
     s->code = s->start;
-    s->trap = s->start + SCRATCH_CODE - 64;
+    s->back = s->start + SCRATCH_CODE - RETURN_CODE_MOST;
     s->data = s->start + SCRATCH_CODE;
     s->work = s->data + 1024;
     s->stack_end = s->start + size - 256;
-    if (pwrite(memory, REMOTE_TRAP, REMOTE_TRAP_BYTES, (off_t)s->trap) != REMOTE_TRAP_BYTES)
+    ssize_t back_size = return_code_end - return_code;
+    if (back_size > RETURN_CODE_MOST ||
+        pwrite(t->way.memory, return_code, (size_t)back_size, (off_t)s->back) != back_size)
         return err_set(err, -EFAULT, "the memory of the program cannot be written to");
     return 0;
 }
@@ -225,49 +250,74 @@ static bool all_are_elsewhere(const struct standing *s)
     return true;
 }
 
+static bool write_flag(const struct standing *s, uint32_t patched)
+{
+    uint64_t at = s->table_address + offsetof(struct wire_attached, patched);
+    return pwrite(s->memory, &patched, sizeof patched, (off_t)at) == (ssize_t)sizeof patched;
+}
+
+/* The flag says that there may be patches: whoever comes after us, should we be killed here, finds
+ * them by it. */
 static bool write_entries(const struct standing *s, bool patched)
 {
     const struct wire_attached *t = &s->table;
+    if (patched && !write_flag(s, 1))
+        return false;
     for (uint32_t i = 0; i < t->count; i++) {
         const struct wire_patch *p = &t->patches[i];
         if (pwrite(s->memory, patched ? p->patch : p->before, t->patch_size, (off_t)p->address) !=
             (ssize_t)t->patch_size)
             return false;
     }
-    uint32_t flag = patched;
-    return pwrite(s->memory, &flag, sizeof flag,
-                  (off_t)(s->table_address + offsetof(struct wire_attached, patched))) ==
-           (ssize_t)sizeof flag;
+    return patched || write_flag(s, 0);
 }
 
-/* Does the memory hold what it is said to? */
+/* Does the memory hold what it is said to? `patched`: the patches, or where somebody was killed in
+ * the middle of writing them, what was there before. */
 static bool entries_are(const struct standing *s, bool patched)
 {
     for (uint32_t i = 0; i < s->table.count; i++) {
         const struct wire_patch *p = &s->table.patches[i];
         uint8_t bytes[WIRE_PATCH_BYTES];
         if (remote_memory_read(&s->modules.memory, p->address, bytes, s->table.patch_size) !=
-                (ssize_t)s->table.patch_size ||
-            memcmp(bytes, patched ? p->patch : p->before, s->table.patch_size) != 0)
+            (ssize_t)s->table.patch_size)
+            return false;
+        if (memcmp(bytes, p->before, s->table.patch_size) != 0 &&
+            (!patched || memcmp(bytes, p->patch, s->table.patch_size) != 0))
             return false;
     }
     return true;
 }
 
+/* One that is on its way to the handler of a signal would lose that signal by a call. */
+static bool may_call(const struct stopped_thread *t)
+{
+    return t->stopped && !t->signal;
+}
+
+static bool any_may_call(const struct standing *s)
+{
+    for (size_t i = 0; i < s->threads.threads.count; i++)
+        if (may_call(&s->threads.threads.items[i]))
+            return true;
+    return false;
+}
+
 /* A thread that stands still, to make calls with; false: there is none. */
-static bool worker(const struct standing *s, uint64_t system_call, struct remote_thread *out)
+static bool worker(const struct standing *s, const struct remote_way *way,
+                   struct remote_thread *out)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++) {
         out->tid = s->threads.threads.items[i].tid;
-        out->system_call = system_call;
-        if (s->threads.threads.items[i].stopped && remote_save(out) == 0)
+        out->way = *way;
+        if (may_call(&s->threads.threads.items[i]) && remote_save(out) == 0)
             return true;
     }
     return false;
 }
 
-int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool count_before,
-                  struct injection_result *out, struct err *err)
+int library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
+                  bool count_before, struct injection_result *out, struct err *err)
 {
     static struct remote_thread thread;
     struct standing s;
@@ -300,7 +350,7 @@ int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool
             code = err_set(err, -EFAULT, "the code of process %d cannot be written to", (int)pid);
         } else if (!code && elsewhere) {
             out->functions = s.table.count;
-            if (worker(&s, system_call, &thread))
+            if (worker(&s, way, &thread))
                 scratch_unmap(scratch, &thread);
         }
         stop_threads_end(&s.threads);
@@ -366,14 +416,15 @@ static int give_back_memory(struct standing *s, struct err *err)
     struct remote_function f;
     struct scratch scratch = {0};
     struct remote_module *libc = remote_module_named(&s->modules, "libc");
-    uint64_t result, system_call = libc ? system_call_in(&s->modules, libc) : 0;
-    if (!system_call || !remote_function(&s->modules, s->library, WIRE_DETACH_FUNCTION, &f) ||
-        !worker(s, system_call, &thread))
+    struct remote_way way;
+    uint64_t result;
+    if (!libc || !remote_way_find(&s->modules, libc, s->memory, &way) || !remote_function(&s->modules, s->library, WIRE_DETACH_FUNCTION, &f) ||
+        !worker(s, &way, &thread))
         return err_set(err, -ENOENT, "the library in the program cannot be called");
-    int code = scratch_map(&scratch, &thread, s->memory, err);
+    int code = scratch_map(&scratch, &thread, err);
     if (code)
         return code;
-    struct remote_place where = {scratch.stack_end, scratch.trap, s->memory};
+    struct remote_place where = {scratch.stack_end, scratch.back};
     if (forget_threads(s))
         code = remote_function_call(&thread, &where, f.address, (uint64_t[4]){0}, CALL_NS, &result);
     scratch_unmap(&scratch, &thread);
@@ -404,7 +455,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
                                "they were left as they are",
                                (int)pid);
         }
-        if (!code && restored && (!s.table.live || all_are_idle(&s))) {
+        if (!code && restored && (!s.table.live || (all_are_idle(&s) && any_may_call(&s)))) {
             code = s.table.live ? give_back_memory(&s, err) : 0;
             done = true;
         }

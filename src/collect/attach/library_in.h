@@ -12,16 +12,17 @@
 /* Memory in the program that is ours for a while. */
 struct scratch {
     uint64_t start, size; /* start 0: none */
-    uint64_t code, trap;  /* can be executed */
+    uint64_t code, back;  /* can be executed */
     uint64_t data, work, stack_end;
 };
-int scratch_map(struct scratch *s, struct remote_thread *t, int memory, struct err *err);
+int scratch_map(struct scratch *s, struct remote_thread *t, struct err *err);
 void scratch_unmap(struct scratch *s, struct remote_thread *t);
 
 /* /proc/PID/mem, or a negative errno. */
 int memory_open_for_writing(pid_t pid);
-/* An instruction in libc that calls the kernel; 0: none was found. */
-uint64_t system_call_in(struct remote_modules *m, struct remote_module *libc);
+/* How threads call the kernel by libc's code; false: that was not found. */
+bool remote_way_find(struct remote_modules *m, struct remote_module *libc, int memory,
+                     struct remote_way *out);
 
 /* Was it brought there before? *function: tidemark_attach there, or 0. An error: it was preloaded,
  * or is of another version, or in use. */
@@ -30,7 +31,7 @@ int library_in_process(struct remote_modules *m, uint64_t *function, struct wire
 
 /* Writes the patches that the library has listed, counts what was there before, and gives back the
  * scratch memory. */
-int library_patch(pid_t pid, struct scratch *scratch, uint64_t system_call, bool count_before,
-                  struct injection_result *out, struct err *err);
+int library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
+                  bool count_before, struct injection_result *out, struct err *err);
 
 #endif

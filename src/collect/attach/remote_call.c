@@ -14,7 +14,9 @@
 #include "base/clock.h"
 #include "collect/leakscan/stop_threads.h"
 #include "machine/remote.h"
+#include "machine/remote_frame.h"
 #include "machine/stopped.h"
+#include "wire/attach_code.h"
 
 #define STOP_NS UINT64_C(30000000000) /* for a thread to stop, on a busy machine */
 #define STEP_NS UINT64_C(60000000000) /* for a system call that does not wait */
@@ -69,15 +71,6 @@ int remote_stop(pid_t tid, struct remote_thread *t)
     return code;
 }
 
-/* A signal whose delivery the thread has stopped at would lose its sender and its value by a call. */
-static void save_signal(struct remote_thread *t)
-{
-    siginfo_t *i = &t->came_with;
-    if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, i) != 0 ||
-        i->si_code == (PTRACE_EVENT_STOP << 8 | SIGTRAP))
-        i->si_signo = 0;
-}
-
 int remote_save(struct remote_thread *t)
 {
     struct iovec general = {&t->registers, sizeof t->registers};
@@ -87,7 +80,6 @@ int remote_save(struct remote_thread *t)
         ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals) != 0)
         return -errno;
     t->vectors_size = vectors.iov_len;
-    save_signal(t);
     return 0;
 }
 
@@ -99,8 +91,6 @@ void remote_restore(struct remote_thread *t)
     ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_PRSTATUS, &general);
     remote_restore_system_call(t->tid, remote_system_call(&t->registers));
     ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals);
-    if (t->came_with.si_signo)
-        ptrace(PTRACE_SETSIGINFO, t->tid, NULL, &t->came_with);
     if (t->halts)
         kill(t->tid, SIGSTOP); /* now it may */
     t->halts = false;
@@ -130,63 +120,150 @@ static bool get_registers(pid_t tid, struct user_regs_struct *r)
     return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &general) == 0;
 }
 
-/* Goes on until it traps. A stop of the whole process comes between: it goes on through that, and
- * stands still with the others when it is let go. */
-static int go_until_trap(struct remote_thread *t, int how, uint64_t limit_ns)
+/* Reads a word of the program; 0 if it cannot be read. */
+static uint64_t word_at(int memory, uint64_t address)
 {
-    uint64_t begin = monotonic_ns();
+    uint64_t word = 0;
+    return pread(memory, &word, sizeof word, (off_t)address) == (ssize_t)sizeof word ? word : 0;
+}
+
+/* The stop of a system call, where PTRACE_O_TRACESYSGOOD is set. */
+static bool is_call_stop(int status)
+{
+    return WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* Brings it back, wherever it is. */
+static int interrupt(pid_t tid)
+{
+    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    int status = await_stop(tid, STOP_NS);
+    return status < 0 ? status : 0;
+}
+
+/* A stop that is none of ours: 0, it goes on. A stop of the whole process comes between: it goes on
+ * through that, and stands still with the others when it is let go. */
+static int pass(struct remote_thread *t, int status)
+{
+    if (is_event_stop(status))
+        return 0;
+    if (WSTOPSIG(status) != SIGSTOP) /* the only one that can be neither blocked nor put off */
+        return -EFAULT;
+    t->halts = true;
+    return 0;
+}
+
+/* Goes on to the next stop of a system call. */
+static int go_to_call(struct remote_thread *t)
+{
     for (;;) {
-        if (ptrace(how, t->tid, NULL, NULL) != 0)
+        if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL) != 0)
             return -errno;
-        int status = await_stop(t->tid, limit_ns);
-        if (status == -EBUSY) { /* it is brought back, wherever it is */
-            ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
-            status = await_stop(t->tid, STOP_NS);
-            return status < 0 ? status : -ETIMEDOUT;
-        }
+        int status = await_stop(t->tid, STEP_NS);
         if (status < 0)
             return status;
-        if (is_event_stop(status)) {
-            if (monotonic_ns() - begin > limit_ns)
-                return -ETIMEDOUT;
-            continue;
-        }
-        if (WSTOPSIG(status) ==
-            SIGSTOP) { /* the only one that can be neither blocked nor put off */
-            t->halts = true;
-            continue;
-        }
-        return WSTOPSIG(status) == SIGTRAP ? 0 : -EFAULT;
+        if (is_call_stop(status))
+            return 0;
+        int code = pass(t, status);
+        if (code)
+            return code;
+    }
+}
+
+/* What it finds on its stack below `end`, if we are killed; the stack pointer for a call. */
+static uint64_t lay_frame(struct remote_thread *t, uint64_t returns_to, uint64_t end)
+{
+    char frame[REMOTE_FRAME_MOST];
+    uint64_t address = 0;
+    size_t size = returns_to ? remote_frame(&t->registers, t->signals, t->vectors, t->vectors_size,
+                                            returns_to, end, frame, &address)
+                             : 0;
+    return size && pwrite(t->way.memory, frame, size, (off_t)address) == (ssize_t)size ? address
+                                                                                       : 0;
+}
+
+/* From the end of a system call to a place where the kernel begins another one again. */
+static int leave_call(struct remote_thread *t)
+{
+    ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+    for (;;) {
+        if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
+            return -errno;
+        int status = await_stop(t->tid, STOP_NS);
+        if (status < 0 || is_event_stop(status))
+            return status < 0 ? status : 0;
+        int code = pass(t, status);
+        if (code)
+            return code;
     }
 }
 
 long remote_syscall(struct remote_thread *t, long number, const uint64_t arguments[6])
 {
     struct user_regs_struct r = t->registers;
-    remote_set_system_call(&r, t->system_call, number, arguments);
-    int code = set_registers(t->tid, &r) ? go_until_trap(t, PTRACE_SINGLESTEP, STEP_NS) : -errno;
+    uint64_t stack = lay_frame(t, t->way.signal_return, stopped_stack(&r) - REMOTE_RED_ZONE);
+    remote_set_system_call(&r, t->way.system_call, number, arguments);
+    if (stack)
+        remote_set_stack(&r, stack);
+    ptrace(PTRACE_SETOPTIONS, t->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD);
+    int code = set_registers(t->tid, &r) ? go_to_call(t) : -errno;
+    if (!code)
+        code = go_to_call(t);
     if (!code && !get_registers(t->tid, &r))
         code = -errno;
+    int left = leave_call(t);
     remote_restore(t);
-    return code ? code : (long)remote_result(&r);
+    return code ? code : left ? left : (long)remote_result(&r);
+}
+
+/* Goes on until the function has returned. */
+static int go_until_back(struct remote_thread *t, uint64_t done, uint64_t limit_ns)
+{
+    uint64_t begin = monotonic_ns();
+    if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
+        return -errno;
+    for (unsigned round = 0;; round++) {
+        int status;
+        pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+        if ((got < 0 && errno != EINTR) || (got == t->tid && !WIFSTOPPED(status)))
+            return -ESRCH;
+        if (got == t->tid) {
+            int code = pass(t, status);
+            if (code || ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
+                return code ? code : -errno;
+            continue;
+        }
+        if (word_at(t->way.memory, done))
+            return interrupt(t->tid);
+        if (monotonic_ns() - begin > limit_ns) {
+            int code = interrupt(t->tid);
+            return code ? code : -ETIMEDOUT;
+        }
+        if (round < YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
 }
 
 int remote_function_call(struct remote_thread *t, const struct remote_place *where,
                          uint64_t function, const uint64_t arguments[4], uint64_t limit_ns,
                          uint64_t *result)
 {
+    const struct return_words none = RETURN_WORDS;
     struct user_regs_struct r = t->registers;
-    uint64_t slot;
-    remote_set_call(&r, function, arguments, where->stack_end, where->trap, &slot);
-    if (slot && pwrite(where->memory, &where->trap, sizeof where->trap, (off_t)slot) !=
-                    (ssize_t)sizeof where->trap)
+    uint64_t words = where->back + RETURN_OFFSET_WORDS;
+    uint64_t done = words + offsetof(struct return_words, done);
+    uint64_t stack = lay_frame(t, where->back, where->stack_end);
+    if (!stack || pwrite(t->way.memory, &none, sizeof none, (off_t)words) != (ssize_t)sizeof none)
         return -EFAULT;
-    int code = set_registers(t->tid, &r) ? go_until_trap(t, PTRACE_CONT, limit_ns) : -errno;
+    remote_set_call(&r, function, arguments, stack);
+    int code = set_registers(t->tid, &r) ? go_until_back(t, done, limit_ns) : -errno;
+    *result = word_at(t->way.memory, words + offsetof(struct return_words, result));
     if (!code && !get_registers(t->tid, &r))
         code = -errno;
-    if (!code && remote_pc(&r) != where->trap + REMOTE_TRAP_MOVES)
-        code = -EFAULT;
+    if (!code && remote_pc(&r) - where->back > RETURN_CODE_MOST)
+        return remote_save(t); /* it has waited for us in vain, and put itself back */
     remote_restore(t);
-    *result = remote_result(&r);
     return code;
 }

@@ -61,6 +61,7 @@ void accounts_release(struct accounts *a)
     map_release(&a->shown_of);
     vec_release(&a->shown);
     vec_release(&a->early);
+    free(a->frozen);
     *a = (struct accounts){0};
 }
 
@@ -81,16 +82,49 @@ static bool window_map(struct accounts *a, unsigned window)
     return true;
 }
 
-/* An account as it is now; NULL: there is no such. */
-static const volatile struct wire_account *account_at(struct target *t, uint32_t number)
+struct wire_totals *accounts_totals(struct target *t)
+{
+    return t->accounts.frozen ? &t->accounts.frozen_totals : &t->header->totals;
+}
+
+const volatile struct wire_account *accounts_at(struct target *t, uint32_t number)
 {
     struct accounts *a = &t->accounts;
-    uint32_t end = atomic_load_explicit(&t->header->totals.accounts_end, memory_order_acquire);
-    if (number < WIRE_ACCOUNT_FIRST || number >= end || number >= a->limit ||
-        !window_map(a, window_of(number)))
+    uint32_t end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
+    if (number < WIRE_ACCOUNT_FIRST || number >= end || number >= a->limit)
+        return NULL;
+    if (a->frozen)
+        return &a->frozen[number];
+    if (!window_map(a, window_of(number)))
         return NULL;
     unsigned window = window_of(number);
     return (const volatile void *)(a->windows[window] + (number - window_start(window)) * UNIT);
+}
+
+void accounts_freeze(struct target *t)
+{
+    struct accounts *a = &t->accounts;
+    const struct wire_totals *totals = &t->header->totals;
+    uint32_t end = atomic_load_explicit(&totals->accounts_end, memory_order_acquire);
+    end = end < a->limit ? end : a->limit;
+    struct wire_account *copy = xmalloc(((size_t)end + 1) * UNIT);
+    for (unsigned w = 0; w < ACCOUNTS_WINDOWS && window_start(w) < end; w++) {
+        size_t first = window_start(w), last = window_start(w + 1);
+        last = last < end ? last : end;
+        if (window_map(a, w))
+            memcpy(&copy[first], a->windows[w], (last - first) * UNIT);
+        else
+            memset(&copy[first], 0, (last - first) * UNIT);
+    }
+    memcpy((void *)&a->frozen_totals, (const void *)totals, sizeof *totals);
+    atomic_store(&a->frozen_totals.accounts_end, end);
+    a->frozen = copy;
+}
+
+void accounts_thaw(struct target *t)
+{
+    free(t->accounts.frozen);
+    t->accounts.frozen = NULL;
 }
 
 /* --- accounts and sites ----------------------------------------------------------------------- */
@@ -105,6 +139,11 @@ static uint32_t *ledger_account_of(struct accounts *a, uint32_t number)
         a->ledger_accounts.count = count;
     }
     return &a->ledger_accounts.items[number];
+}
+
+uint32_t accounts_known(const struct accounts *a, uint32_t number)
+{
+    return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
 }
 
 /* The thread that now counts as this owner. */
@@ -123,7 +162,7 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
     uint32_t *known = ledger_account_of(&t->accounts, number);
     if (*known)
         return *known;
-    const volatile struct wire_account *a = account_at(t, number);
+    const volatile struct wire_account *a = accounts_at(t, number);
     if (!a)
         return 0;
     uint32_t node = a->node, owner = a->owner;
@@ -151,7 +190,7 @@ bool accounts_site(struct target *t, uint32_t number, uint32_t *site)
 static void set_unit(struct target *t, uint32_t number, struct account *to,
                      const uint64_t columns[COLUMNS])
 {
-    const volatile struct wire_account *a = account_at(t, number);
+    const volatile struct wire_account *a = accounts_at(t, number);
     unsigned bucket = a ? a->owner & WIRE_ACCOUNT_BUCKET : 0;
     uint64_t size = columns[COL_BYTES] / columns[COL_ALLOCS];
     if (size_bucket(size) != bucket)
@@ -189,7 +228,7 @@ static bool is_empty(const uint64_t columns[COLUMNS])
 static void take_row(struct target *t, uint32_t thread, uint32_t number,
                      const uint64_t columns[COLUMNS])
 {
-    const volatile struct wire_account *a = account_at(t, number);
+    const volatile struct wire_account *a = accounts_at(t, number);
     if (!a || is_empty(columns))
         return;
     uint32_t owner = a->owner, of = owner & WIRE_ACCOUNT_OTHERS ? a->node : number;
@@ -257,7 +296,7 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
 static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t owner,
                     uint32_t *site)
 {
-    const volatile struct wire_account *a = account_at(t, number);
+    const volatile struct wire_account *a = accounts_at(t, number);
     bool own = a && a->owner / WIRE_ACCOUNT_OWNER == owner;
     uint32_t known = a ? meet(t, number, own ? thread : NO_THREAD) : 0;
     *site = known - 1;
@@ -266,7 +305,7 @@ static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t
 
 static void growth_record(struct target *t, const struct reader *r, const uint64_t *w)
 {
-    const volatile struct wire_account *a = account_at(t, (uint32_t)w[4]);
+    const volatile struct wire_account *a = accounts_at(t, (uint32_t)w[4]);
     uint32_t old_site, site, by_realloc = WIRE_DETAIL(w[0]);
     uint32_t owner = a ? a->owner / WIRE_ACCOUNT_OWNER : 0;
     if (!site_of(t, r->thread, (uint32_t)w[4], owner, &site) ||
@@ -339,7 +378,7 @@ bool accounts_look(struct target *t, struct reader *r, bool ended)
     VEC(struct shown_row) rows = {0};
     uint32_t number = atomic_load_explicit(&ring->dirty, memory_order_acquire);
     for (uint32_t left = t->accounts.limit; number && number != WIRE_LAST && left; left--) {
-        const volatile struct wire_account *a = account_at(t, number);
+        const volatile struct wire_account *a = accounts_at(t, number);
         if (!a)
             break;
         if (number != in_ring) {
@@ -368,7 +407,7 @@ void accounts_note_counters(struct target *t)
 void accounts_take_unknown(struct target *t)
 {
     uint64_t unknown = t->accounts.unknown_now, more = unknown - t->accounts.unknown_frees;
-    *(t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees) += more;
+    *target_unknown_frees(t) += more;
     t->accounts.unknown_frees = unknown;
 }
 
@@ -380,7 +419,7 @@ void accounts_inherited(struct target *t, uint64_t blocks, uint64_t bytes)
 
 void accounts_take_counters(struct target *t)
 {
-    struct wire_totals *totals = &t->header->totals;
+    struct wire_totals *totals = accounts_totals(t);
     take_early(t);
     t->missed_frees = atomic_load(&totals->missed_frees);
     accounts_inherited(t, atomic_load(&totals->inherited_blocks),
@@ -389,7 +428,7 @@ void accounts_take_counters(struct target *t)
 
 void accounts_end_interval(struct target *t, uint32_t tick)
 {
-    struct wire_totals *totals = &t->header->totals;
+    struct wire_totals *totals = accounts_totals(t);
     uint32_t seen = tick;
     uint64_t peak = t->accounts.interval_peak_bytes;
     t->accounts.interval_peak_bytes = 0;
@@ -453,119 +492,4 @@ void accounts_watch_peak(struct target *t, uint64_t now_ns)
     for (size_t i = 0; i < t->readers.count; i++)
         rings += t->readers.items[i].at != 0;
     t->profile.peak_skew_bytes = rings > 1 ? (uint64_t)rings * PENDING_BYTES : 0;
-}
-
-/* --- sites ------------------------------------------------------------------------------------ */
-
-static void take_lives(struct histogram *h, const struct wire_cell *cell, uint32_t site)
-{
-    for (unsigned i = 0; i < WIRE_CELL_LIVES; i++) {
-        unsigned bucket = cell->group * WIRE_CELL_LIVES + i + 1;
-        if (cell->lives_count[i] && bucket < LIFE_BUCKETS)
-            histogram_add(h, HISTOGRAM_LIVES, site, bucket, cell->lives_count[i], 0);
-    }
-}
-
-static void take_sizes(struct histogram *h, const struct wire_cell *cell, uint32_t site)
-{
-    for (unsigned i = 0; i < WIRE_CELL_SIZES; i++) {
-        unsigned bucket = cell->group * WIRE_CELL_SIZES + i;
-        if (cell->sizes.count[i] && bucket < SIZE_BUCKETS)
-            histogram_add(h, HISTOGRAM_SIZES, site, bucket, cell->sizes.count[i],
-                          cell->sizes.bytes[i]);
-    }
-}
-
-static void take_cells(struct target *t, uint32_t first, uint32_t site)
-{
-    struct histogram *h = &t->ledger.histogram;
-    uint32_t left = t->accounts.limit;
-    for (uint32_t n = first; n && left; left--) {
-        const volatile char *unit = (const volatile char *)account_at(t, n / 2);
-        if (!unit)
-            return;
-        struct wire_cell cell;
-        memcpy(&cell, (const char *)(uintptr_t)(unit + n % 2 * WIRE_CELL_BYTES), sizeof cell);
-        if (cell.lives)
-            take_lives(h, &cell, site);
-        else
-            take_sizes(h, &cell, site);
-        n = cell.next;
-    }
-}
-
-/* What the accounts of a site say of its own peak. */
-struct own_peak {
-    uint64_t bytes, blocks;
-    bool inexact; /* there are several, or others have freed its blocks */
-    bool any;
-};
-
-static void settle_account(struct target *t, uint32_t number, uint32_t epoch,
-                           struct own_peak *peaks)
-{
-    struct wire_account a;
-    const volatile struct wire_account *at = account_at(t, number);
-    if (!at)
-        return;
-    memcpy(&a, (const void *)(uintptr_t)at, sizeof a);
-    if (!a.owner)
-        return; /* claimed and not used, or cells */
-    bool others = a.owner & WIRE_ACCOUNT_OTHERS;
-    uint32_t known = *ledger_account_of(&t->accounts, others ? a.node : number);
-    if (!known)
-        return;
-    struct account *to = &t->ledger.accounts.items[known - 1];
-    struct amount live = {.bytes = a.base_bytes + a.bytes - a.freed,
-                          .blocks =
-                              (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
-    live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
-    bool saved = a.saved_epoch == epoch;
-    to->site.at_peak_bytes += saved ? a.saved_bytes : live.bytes;
-    to->site.at_peak_usable += saved ? a.saved_bytes + a.saved_slack : live.usable;
-    to->site.at_peak_blocks += saved ? (uint64_t)(int64_t)(int32_t)a.saved_blocks : live.blocks;
-    struct own_peak *peak = &peaks[known - 1];
-    bool falls = a.own_peak_bytes > live.bytes;
-    *peak = (struct own_peak){.bytes = falls ? a.own_peak_bytes : live.bytes,
-                              .blocks = falls ? a.own_peak_blocks : live.blocks,
-                              .inexact = peak->any || others,
-                              .any = true};
-    if (a.largest_bytes > to->site.largest_bytes)
-        to->site.largest_bytes = a.largest_bytes;
-    take_cells(t, a.cells, known - 1);
-}
-
-void accounts_settle_sites(struct target *t)
-{
-    struct ledger *l = &t->ledger;
-    struct wire_totals *totals = &t->header->totals;
-    uint32_t epoch = atomic_load(&totals->peak_epoch);
-    uint32_t end = atomic_load(&totals->accounts_end);
-    if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
-        (int64_t)atomic_load(&totals->live_bytes) > 0)
-        epoch++; /* it was highest at the end, of which nobody has saved anything */
-    l->peak_epoch = epoch;
-    struct own_peak *peaks = xcalloc(l->accounts.count + 1, sizeof *peaks);
-    for (size_t i = 0; i < l->accounts.count; i++)
-        if (l->accounts.items[i].domain == DOMAIN_HEAP) {
-            struct site *s = &l->accounts.items[i].site;
-            s->at_peak_bytes = s->at_peak_blocks = s->at_peak_usable = 0;
-            l->accounts.items[i].saved_epoch = epoch;
-        }
-    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < end && n < t->accounts.limit; n++)
-        settle_account(t, n, epoch, peaks);
-    l->peak_bytes = l->peak_blocks = 0;
-    for (size_t i = 0; i < l->accounts.count; i++) {
-        struct account *a = &l->accounts.items[i];
-        if (!domain_is_live(a->domain))
-            continue;
-        struct amount at_peak = ledger_at_peak(l, a);
-        l->peak_bytes += at_peak.bytes;
-        l->peak_blocks += at_peak.blocks;
-        if (peaks[i].any && !peaks[i].inexact) {
-            a->site.own_peak_bytes = peaks[i].bytes;
-            a->site.own_peak_blocks = peaks[i].blocks;
-        }
-    }
-    free(peaks);
 }

@@ -46,6 +46,8 @@ struct accounts {
     struct map shown_of;           /* account -> index in shown */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
+    struct wire_account *frozen;      /* as they were, for a copy of us that writes a snapshot; or NULL */
+    struct wire_totals frozen_totals; /* likewise */
     uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
     uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
 };
@@ -53,6 +55,10 @@ struct accounts {
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size);
 bool accounts_open(struct accounts *a, int fd, const struct wire_header *h);
 void accounts_release(struct accounts *a);
+/* Before we fork, of a target whose accounts have been looked at: the copy sees them as they are
+ * now, while the program counts on. And afterwards, in us. */
+void accounts_freeze(struct target *t);
+void accounts_thaw(struct target *t);
 
 /* A record that only such a program writes. */
 void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
@@ -79,5 +85,11 @@ void accounts_watch_peak(struct target *t, uint64_t now_ns);
 void accounts_settle_sites(struct target *t);
 /* The site of an account; false: there is none. */
 bool accounts_site(struct target *t, uint32_t number, uint32_t *site);
+/* 1 + the ledger's account; 0: it was not met. */
+uint32_t accounts_known(const struct accounts *a, uint32_t number);
+/* An account as it is now; NULL: there is no such. */
+const volatile struct wire_account *accounts_at(struct target *t, uint32_t number);
+/* What all of them add up to. */
+struct wire_totals *accounts_totals(struct target *t);
 
 #endif

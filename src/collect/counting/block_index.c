@@ -1,17 +1,21 @@
 #include "collect/counting/block_index.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "collect/counting/target.h"
 #include "collect/proc/pagemap.h"
 #include "collect/proc/remote_memory.h"
 
-#define PIECE      65536
-#define PARTS_MOST (1u << 18)
-#define WIDE_MOST  (1u << 26)
+#define PIECE       65536
+#define PARTS_MOST  (1u << 18)
+#define WIDE_MOST   (1u << 26)
+#define WINDOW_BITS 17 /* addresses whose blocks are put in order at a time */
+#define WINDOW      (UINT64_C(1) << WINDOW_BITS)
+#define PLACES      (WINDOW / 8)
 
-/* What is done with each block that is read. */
+/* What is done with each block that is read; its site is not known yet. */
 typedef void found(void *context, const struct block *b, uint32_t account);
 
 struct reading {
@@ -21,10 +25,8 @@ struct reading {
     struct target *target;
     struct remote_memory memory;
     int pagemap;
-    uint32_t first_era;
     struct map wide_of; /* address -> index in wide */
     VEC(struct wire_wide) wide;
-    struct blocks inherited;
 };
 
 static void add(struct reading *k, uint64_t address, uint32_t account, uint32_t era, uint64_t size,
@@ -34,16 +36,6 @@ static void add(struct reading *k, uint64_t address, uint32_t account, uint32_t 
     if (account != WIRE_ACCOUNT_ARENA && size <= WIRE_LOW48 && usable >= size &&
         address <= WIRE_LOW48)
         k->found(k->context, &b, account);
-}
-
-static void keep(void *context, const struct block *seen, uint32_t account)
-{
-    struct reading *k = context;
-    struct block old, b = *seen;
-    if (b.birth < k->first_era)
-        blocks_put(&k->inherited, &b, &old);
-    else if (accounts_site(k->target, account, &b.site))
-        blocks_put(&k->target->blocks, &b, &old);
 }
 
 static void add_word(struct reading *k, const struct wire_index_part *p, uint64_t number,
@@ -100,40 +92,40 @@ static void read_run(struct reading *k, const struct wire_index_part *p, uint64_
     }
 }
 
+static bool is_sound(const struct wire_index_part *p)
+{
+    return p->granule_bits >= WIRE_GRANULE_LEAST && p->granule_bits <= WIRE_GRANULE_MOST &&
+           p->slots % 4096 == 0 && p->region <= WIRE_LOW48 >> WIRE_REGION_BITS;
+}
+
 /* Where parts are that came since the last time; false: the program's memory cannot be read. */
 static bool read_parts(struct reading *k)
 {
     struct target *t = k->target;
     const struct wire_totals *totals = &t->header->totals;
     size_t count = atomic_load_explicit(&totals->index_part_count, memory_order_acquire);
-    size_t had = t->index.parts.count;
+    size_t had = t->index_parts.count;
     count = count < PARTS_MOST ? count : PARTS_MOST;
     if (count <= had)
         return true;
-    size_t bytes = (count - had) * sizeof *t->index.parts.items;
-    vec_reserve(&t->index.parts, count);
+    size_t bytes = (count - had) * sizeof *t->index_parts.items;
+    vec_reserve(&t->index_parts, count);
     if (remote_memory_read(&k->memory,
-                           atomic_load(&totals->index_parts) + had * sizeof *t->index.parts.items,
-                           t->index.parts.items + had, bytes) != (ssize_t)bytes)
+                           atomic_load(&totals->index_parts) + had * sizeof *t->index_parts.items,
+                           t->index_parts.items + had, bytes) != (ssize_t)bytes)
         return false;
-    t->index.parts.count = count;
+    t->index_parts.count = count;
     return true;
 }
 
-static void read_part(struct reading *k, const struct wire_index_part *p)
+static bool can_be_read(struct reading *k)
 {
-    struct page_runs runs = {0};
-    if (p->granule_bits < WIRE_GRANULE_LEAST || p->granule_bits > WIRE_GRANULE_MOST ||
-        p->slots % 4096)
-        return;
-    uint64_t end = p->slots + wire_part_bytes(p->granule_bits);
-    if (k->pagemap >= 0 &&
-        pagemap_runs(k->pagemap, p->slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &runs))
-        for (size_t i = 0; i < runs.items.count; i++)
-            read_run(k, p, runs.items.items[i].start, runs.items.items[i].end);
-    else
-        read_run(k, p, p->slots, end);
-    vec_release(&runs.items);
+    struct wire_index_part part;
+    return k->target->header && !k->target->ended && read_parts(k) &&
+           (!k->target->index_parts.count ||
+            remote_memory_read(&k->memory,
+                               atomic_load(&k->target->header->totals.index_parts), &part,
+                               sizeof part) == (ssize_t)sizeof part);
 }
 
 static void read_wide(struct reading *k, uint64_t address, uint32_t count)
@@ -150,31 +142,248 @@ static void read_wide(struct reading *k, uint64_t address, uint32_t count)
             *map_at(&k->wide_of, k->wide.items[i].address) = i;
 }
 
-void block_index_read(struct target *t)
+static void let_go(struct reading *k)
 {
-    if (!t->in_place || !t->header || t->ended || t->index.held)
-        return;
-    const struct wire_totals *totals = &t->header->totals;
-    struct reading k = {.target = t, .first_era = t->header->first_era, .found = keep};
-    k.context = &k;
-    blocks_release(&t->blocks);
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks_release(&t->inheritance.tables.items[i]);
-    t->inheritance.tables.count = 0;
-    remote_memory_open(&k.memory, t->pid);
-    k.pagemap = pagemap_open(t->pid);
-    read_wide(&k, atomic_load(&totals->index_wide), atomic_load(&totals->index_wide_count));
-    t->index.known = read_parts(&k);
-    for (size_t i = 0; i < t->index.parts.count; i++)
-        read_part(&k, &t->index.parts.items[i]);
-    if (k.inherited.count)
-        *vec_push(&t->inheritance.tables) = k.inherited;
-    if (k.pagemap >= 0)
-        close(k.pagemap);
-    remote_memory_close(&k.memory);
-    map_release(&k.wide_of);
-    vec_release(&k.wide);
+    if (k->pagemap >= 0)
+        close(k->pagemap);
+    remote_memory_close(&k->memory);
+    map_release(&k->wide_of);
+    vec_release(&k->wide);
 }
+
+/* --- all, in order ---------------------------------------------------------------------------- */
+
+/* A part of a region, and which of its pages have anything in them. */
+struct part {
+    struct wire_index_part of;
+    struct page_runs runs;
+    size_t run; /* the first that does not end before the window */
+};
+
+/* The blocks that begin in a window, by place. */
+struct window {
+    struct reading *reading;
+    block_visit *visit; /* or: */
+    block_skim *skim;
+    void *context;
+    uint32_t first_era;
+    uint64_t wanted; /* from this address on */
+    uint64_t start;
+    uint64_t count;
+    uint64_t taken[PLACES / 64];
+    struct block blocks[PLACES]; /* of each, `site` is the account */
+};
+
+static void window_put(void *context, const struct block *b, uint32_t account)
+{
+    struct window *w = context;
+    uint64_t place = (b->address - w->start) / 8;
+    if (place >= PLACES)
+        return;
+    uint64_t bit = UINT64_C(1) << place % 64;
+    if (w->taken[place / 64] & bit && w->blocks[place].birth > b->birth)
+        return; /* a free was missed, and this is the older block */
+    w->count++;
+    w->taken[place / 64] |= bit;
+    w->blocks[place] = *b;
+    w->blocks[place].site = account;
+}
+
+static void window_visit(struct window *w)
+{
+    if (!w->count)
+        return;
+    for (size_t i = 0; i < PLACES / 64; i++)
+        for (; w->taken[i]; w->taken[i] &= w->taken[i] - 1) {
+            struct block *b = &w->blocks[i * 64 + (unsigned)__builtin_ctzll(w->taken[i])];
+            bool inherited = b->birth < w->first_era;
+            uint32_t now = eras_now(&w->reading->target->eras);
+            b->birth = b->birth < now ? b->birth : now; /* it runs on, and may be ahead of us */
+            if (w->skim && b->address >= w->wanted)
+                w->wanted = w->skim(w->context, b);
+            else if (!w->skim &&
+                     (inherited || accounts_site(w->reading->target, b->site, &b->site)))
+                w->visit(w->context, b, inherited);
+        }
+    w->count = 0;
+}
+
+static void window_read(struct window *w, struct part *p)
+{
+    uint32_t bytes = wire_slot_bytes(p->of.granule_bits);
+    uint64_t in = w->start - (p->of.region << WIRE_REGION_BITS);
+    uint64_t from = p->of.slots + (in >> p->of.granule_bits) * bytes;
+    uint64_t to = from + (WINDOW >> p->of.granule_bits) * bytes;
+    while (p->run < p->runs.items.count && p->runs.items.items[p->run].end <= from)
+        p->run++;
+    for (size_t i = p->run; i < p->runs.items.count && p->runs.items.items[i].start < to; i++) {
+        const struct page_run *run = &p->runs.items.items[i];
+        read_run(w->reading, &p->of, run->start > from ? run->start : from,
+                 run->end < to ? run->end : to);
+    }
+}
+
+static int by_region(const void *a, const void *b)
+{
+    const struct wire_index_part *x = a, *y = b;
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return x->told != y->told ? x->told - y->told : (int)x->granule_bits - (int)y->granule_bits;
+}
+
+static void read_region(struct window *w, const struct wire_index_part *parts, size_t count)
+{
+    struct part all[WIRE_CLASSES] = {0};
+    struct reading *k = w->reading;
+    uint64_t region = parts[0].region << WIRE_REGION_BITS;
+    size_t used = 0;
+    if (region + (UINT64_C(1) << WIRE_REGION_BITS) <= w->wanted)
+        return;
+    for (size_t i = 0; i < count && used < WIRE_CLASSES; i++) {
+        struct part *p = &all[used];
+        uint64_t end = parts[i].slots + wire_part_bytes(parts[i].granule_bits);
+        p->of = parts[i];
+        if (k->pagemap < 0 || !pagemap_runs(k->pagemap, p->of.slots, end,
+                                            PAGE_PRESENT | PAGE_SWAPPED, 0, &p->runs)) {
+            p->runs.items.count = 0;
+            *vec_push(&p->runs.items) = (struct page_run){.start = p->of.slots, .end = end};
+        }
+        used += p->runs.items.count != 0;
+    }
+    for (uint64_t at = 0; at < UINT64_C(1) << WIRE_REGION_BITS && used; at += WINDOW) {
+        w->start = region + at;
+        if (w->start + WINDOW <= w->wanted)
+            continue;
+        for (size_t i = 0; i < used; i++)
+            window_read(w, &all[i]);
+        window_visit(w);
+    }
+    for (size_t i = 0; i < WIRE_CLASSES; i++)
+        vec_release(&all[i].runs.items);
+}
+
+/* One of `visit` and `skim`. */
+static bool read_all(struct target *t, block_visit *visit, block_skim *skim, void *context)
+{
+    struct reading k = {.target = t, .found = window_put};
+    struct window *w = xcalloc(1, sizeof *w);
+    VEC(struct wire_index_part) parts = {0};
+    remote_memory_open(&k.memory, t->pid);
+    k.context = w;
+    k.pagemap = pagemap_open(t->pid);
+    bool known = can_be_read(&k);
+    if (!known)
+        goto out;
+    w->reading = &k;
+    w->visit = visit;
+    w->skim = skim;
+    w->context = context;
+    w->first_era = t->header->first_era;
+    read_wide(&k, atomic_load(&t->header->totals.index_wide),
+              atomic_load(&t->header->totals.index_wide_count));
+    for (size_t i = 0; i < t->index_parts.count; i++)
+        if (is_sound(&t->index_parts.items[i]))
+            *vec_push(&parts) = t->index_parts.items[i];
+    if (parts.count)
+        qsort(parts.items, parts.count, sizeof *parts.items, by_region);
+    for (size_t i = 0, end; i < parts.count; i = end) {
+        for (end = i + 1; end < parts.count && parts.items[end].region == parts.items[i].region;)
+            end++;
+        read_region(w, &parts.items[i], end - i);
+    }
+out:
+    vec_release(&parts);
+    let_go(&k);
+    free(w);
+    return known;
+}
+
+/* Of a process that tells its events: from the tables that were made of them. */
+struct listed {
+    struct block block;
+    bool inherited;
+};
+
+struct listing {
+    VEC(struct listed) blocks;
+    bool inherited;
+};
+
+static void list(void *context, const struct block *b)
+{
+    struct listing *l = context;
+    *vec_push(&l->blocks) = (struct listed){*b, l->inherited};
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+    if (x->block.address != y->block.address)
+        return x->block.address < y->block.address ? -1 : 1;
+    return x->inherited - y->inherited;
+}
+
+struct passing {
+    block_visit *visit;
+    void *context;
+};
+
+static void pass_on(void *context, const struct block *b)
+{
+    const struct passing *p = context;
+    p->visit(p->context, b, false);
+}
+
+static void each_of_tables(struct target *t, block_visit *visit, void *context)
+{
+    struct listing l = {.inherited = false};
+    if (!t->inheritance.tables.count) {
+        blocks_in_order(&t->blocks, pass_on, &(struct passing){visit, context});
+        return;
+    }
+    blocks_each(&t->blocks, list, &l);
+    l.inherited = true;
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        blocks_each(&t->inheritance.tables.items[i], list, &l);
+    if (l.blocks.count)
+        qsort(l.blocks.items, l.blocks.count, sizeof *l.blocks.items, by_address);
+    for (size_t i = 0; i < l.blocks.count; i++)
+        if (!i || l.blocks.items[i].block.address != l.blocks.items[i - 1].block.address)
+            visit(context, &l.blocks.items[i].block, l.blocks.items[i].inherited);
+    vec_release(&l.blocks);
+}
+
+bool block_index_each(struct target *t, block_visit *visit, void *context)
+{
+    if (t->in_place)
+        return read_all(t, visit, NULL, context);
+    each_of_tables(t, visit, context);
+    return true;
+}
+
+struct skimming {
+    block_skim *visit;
+    void *context;
+    uint64_t wanted;
+};
+
+static void skim_over(void *context, const struct block *b, bool inherited)
+{
+    struct skimming *k = context;
+    (void)inherited;
+    if (b->address >= k->wanted)
+        k->wanted = k->visit(k->context, b);
+}
+
+bool block_index_skim(struct target *t, block_skim *visit, void *context)
+{
+    if (t->in_place)
+        return read_all(t, NULL, visit, context);
+    each_of_tables(t, skim_over, &(struct skimming){.visit = visit, .context = context});
+    return true;
+}
+
+/* --- one -------------------------------------------------------------------------------------- */
 
 /* The last block that begins at or before an address. */
 struct nearest {
@@ -208,8 +417,7 @@ static void look_in_part(struct reading *k, const struct wire_index_part *p, uin
     uint64_t reach = p->told ? WIRE_TOLD_WIDE : UINT64_C(2) << p->granule_bits;
     if (!open_ended && address - lowest > reach)
         lowest = address - reach;
-    if (lowest >= end || address < start || p->granule_bits < WIRE_GRANULE_LEAST ||
-        p->granule_bits > WIRE_GRANULE_MOST)
+    if (lowest >= end || address < start || !is_sound(p))
         return;
     uint64_t first = lowest > start ? (lowest - start) >> p->granule_bits : 0;
     uint64_t last = ((address < end ? address : end - 1) - start) >> p->granule_bits;
@@ -220,35 +428,78 @@ static void look_in_part(struct reading *k, const struct wire_index_part *p, uin
     }
 }
 
-static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bool freed,
-                         struct block *out)
+/* A told block whose size its slot has no room for may begin far before the address. */
+static void look_for_wide(struct reading *k, uint64_t address)
 {
-    struct nearest n = {.address = address};
+    const struct target *t = k->target;
+    read_wide(k, atomic_load(&t->header->totals.index_wide),
+              atomic_load(&t->header->totals.index_wide_count));
+    for (size_t i = 0; i < k->wide.count; i++) {
+        const struct wire_wide *w = &k->wide.items[i];
+        if (!w->usable || address - w->address >= w->usable)
+            continue;
+        for (size_t p = 0; p < t->index_parts.count; p++)
+            if (t->index_parts.items[p].told)
+                look_in_part(k, &t->index_parts.items[p], w->address, w->address);
+    }
+}
+
+static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bool freed,
+                         struct nearest *n)
+{
     struct reading k = {
-        .target = t, .found = keep_nearest, .context = &n, .freed_too = freed, .pagemap = -1};
+        .target = t, .found = keep_nearest, .context = n, .freed_too = freed, .pagemap = -1};
+    *n = (struct nearest){.address = address};
     remote_memory_open(&k.memory, t->pid);
-    read_parts(&k);
-    for (size_t i = 0; i < t->index.parts.count; i++)
-        look_in_part(&k, &t->index.parts.items[i], address, lowest);
-    remote_memory_close(&k.memory);
-    *out = n.block;
-    return n.any && n.block.birth >= t->header->first_era &&
-           accounts_site(t, n.account, &out->site);
+    if (can_be_read(&k)) {
+        look_for_wide(&k, address);
+        for (size_t i = 0; i < t->index_parts.count && !n->any; i++)
+            look_in_part(&k, &t->index_parts.items[i], address, lowest);
+    }
+    let_go(&k);
+    return n->any;
 }
 
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
 {
-    struct wire_index_part part;
-    bool gone = !t->header || t->ended ||
-                !remote_memory_copy(t->pid, atomic_load(&t->header->totals.index_parts), &part,
-                                    sizeof part);
-    if (gone) /* what was seen when it began to end */
+    struct nearest n;
+    if (!t->in_place)
         return blocks_holding(&t->blocks, address, lowest, NULL, out);
-    return find_holding(t, address, lowest, false, out) ||
-           find_holding(t, address, lowest, true, out);
+    for (int freed = 0; freed < 2; freed++)
+        if (find_holding(t, address, lowest, freed, &n) && n.block.birth >= t->header->first_era &&
+            accounts_site(t, n.account, &n.block.site)) {
+            *out = n.block;
+            return true;
+        }
+    return false;
+}
+
+bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
+{
+    struct nearest n;
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        if (blocks_holding(&t->inheritance.tables.items[i], address, lowest, NULL, out))
+            return true;
+    if (!t->in_place || !find_holding(t, address, lowest, false, &n) ||
+        n.block.birth >= t->header->first_era)
+        return false;
+    *out = n.block;
+    return true;
 }
 
 uint64_t block_index_count(const struct target *t)
 {
     return t->in_place ? t->ledger.live.blocks : t->blocks.count;
+}
+
+uint64_t block_index_count_inherited(const struct target *t)
+{
+    uint64_t blocks = 0;
+    if (t->in_place)
+        return t->profile.inherited.blocks > t->profile.inherited.freed_blocks
+                   ? t->profile.inherited.blocks - t->profile.inherited.freed_blocks
+                   : 0;
+    for (size_t i = 0; i < t->inheritance.tables.count; i++)
+        blocks += t->inheritance.tables.items[i].count;
+    return blocks;
 }

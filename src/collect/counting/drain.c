@@ -179,14 +179,6 @@ static inline struct fresh fresh_of(const struct target *t, const struct event *
     return (struct fresh){e->address, e->size, e->account, eras_now(&t->eras)};
 }
 
-/* Where to count a free of a block that was never announced. */
-static uint64_t *unknown_frees(struct target *t)
-{
-    if (t->attached)
-        return &t->profile.attached.frees;
-    return t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees;
-}
-
 /* Out of line: it is rare, and what it needs would be in the way. */
 static __attribute__((noinline)) void look_closer(struct target *t, const struct reader *r,
                                                   const struct batch *batch, const struct event *e,
@@ -237,7 +229,7 @@ static void process_free(struct target *t, struct reader *r, struct batch *batch
     } else if (inherit_take(t, e->address, &block, &table)) {
         known = true;
     } else if (!e->maybe) {
-        *unknown_frees(t) += 1;
+        *target_unknown_frees(t) += 1;
     }
     if (e->kind == WIRE_REALLOC) {
         r->old_known = known;
@@ -276,8 +268,8 @@ static void process_realloc_failed(struct target *t, struct reader *r)
             ledger_unlived(&t->ledger, r->old.site, r->old_life);
         struct block none;
         blocks_put(&t->blocks, &r->old, &none);
-    } else if (r->old_counted && *unknown_frees(t)) {
-        *unknown_frees(t) -= 1;
+    } else if (r->old_counted && *target_unknown_frees(t)) {
+        *target_unknown_frees(t) -= 1;
     }
 }
 

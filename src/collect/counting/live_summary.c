@@ -77,21 +77,41 @@ void live_summary_close(struct live_summary *s)
 struct taking {
     struct live_summary *live_summary;
     const struct target *target;
+    struct amount sum;
 };
 
-static void take(void *context, const struct block *b)
+static void take(void *context, const struct block *b, bool inherited)
 {
-    const struct taking *k = context;
+    struct taking *k = context;
+    if (inherited)
+        return;
+    struct amount weight = weigh(k->target->profile.sample_bytes, b->address, b->size, b->usable);
+    k->sum.bytes += weight.bytes;
+    k->sum.blocks += weight.blocks;
     live_summary_add(k->live_summary, k->target, b, REACH_UNKNOWN, 0);
 }
 
-void live_summary_take(struct live_summary *s, struct target *t, enum scan_kind kind,
+/* What the heap's sites have; arenas of CPython hold no blocks. */
+static struct amount counted(const struct target *t)
+{
+    struct amount sum = {0};
+    for (size_t i = 0; i < t->ledger.accounts.count; i++)
+        if (t->ledger.accounts.items[i].domain == DOMAIN_HEAP) {
+            sum.bytes += t->ledger.accounts.items[i].live.bytes;
+            sum.blocks += t->ledger.accounts.items[i].live.blocks;
+        }
+    return sum;
+}
+
+bool live_summary_take(struct live_summary *s, struct target *t, enum scan_kind kind,
                        uint64_t now_ns)
 {
+    struct taking k = {.live_summary = s, .target = t};
     live_summary_begin(s, t, kind, now_ns);
-    struct taking k = {s, t};
-    blocks_each(&t->blocks, take, &k);
+    bool known = block_index_each(t, take, &k);
     live_summary_close(s);
+    struct amount sum = counted(t);
+    return known && (!t->in_place || (k.sum.bytes == sum.bytes && k.sum.blocks == sum.blocks));
 }
 
 /* What is left of a site, and what was allocated there at a tick or later. */

@@ -40,13 +40,14 @@ uint32_t live_summary_add(struct live_summary *s, const struct target *t, const 
                           enum reach reach, uint64_t untouched);
 /* After the last of them: gives back what only live_summary_add needs. */
 void live_summary_close(struct live_summary *s);
-/* Of the blocks that are there now, with no word on what points to them. */
+/* Of the blocks that are there now, with no word on what points to them. false: they could not be
+ * read, or changed meanwhile: what was read is not all that was counted. */
+bool live_summary_take(struct live_summary *s, struct target *t, enum scan_kind kind,
+                       uint64_t now_ns);
 /* The same when the program that counted in place is gone, and its index with it: blocks are those
  * that its sites allocated last. Where a site freed none, that is exact. */
 void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kind kind,
                          uint64_t now_ns);
-void live_summary_take(struct live_summary *s, struct target *t, enum scan_kind kind,
-                       uint64_t now_ns);
 /* Appends to the profile, whose intervals are final. */
 void live_summary_finish(struct live_summary *s, struct target *t);
 void live_summary_release(struct live_summary *s);

@@ -11,6 +11,7 @@
 #define LATE        UINT8_MAX
 #define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
 #define SLOTS_AHEAD (1u << 17)
+#define SLOTS_KEPT  (1u << 19) /* read and still mapped: 4 MiB */
 #define CUT_WINDOW  (WIRE_WINDOWS - 1)
 
 /* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
@@ -94,6 +95,21 @@ static bool has_memory(const struct program_stacks *s, uint32_t number)
     const char *page = (const char *)&s->windows[window][number - wire_window_start(window)];
     page -= (uintptr_t)page % page_bytes();
     return mincore((void *)(uintptr_t)page, page_bytes(), &there) == 0 && there & 1;
+}
+
+/* Slots that were read are hardly ever read again, and the program has them anyway: the kernel need
+ * not count them as memory of ours. */
+static void let_go(const struct program_stacks *s, uint32_t first, uint32_t end)
+{
+    for (uint32_t to; first < end; first = to) {
+        unsigned window = wire_window(first);
+        uint32_t start = wire_window_start(window), next = wire_window_start(window + 1);
+        to = end < next ? end : next;
+        uintptr_t page = page_bytes();
+        uintptr_t from = (uintptr_t)&s->windows[window][first - start] / page * page;
+        uintptr_t until = (uintptr_t)&s->windows[window][to - start] / page * page;
+        madvise((void *)from, until - from, MADV_DONTNEED);
+    }
 }
 
 static inline uint8_t *state_of(struct program_stacks *s, uint32_t number)
@@ -230,6 +246,10 @@ size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t m
     for (; s->taken < s->states.count && count < most; s->taken++)
         if ((out[count] = program_stacks_node(s, s->taken)).address)
             count++;
+    if (s->taken - s->let_go >= SLOTS_KEPT) {
+        let_go(s, s->let_go, s->taken);
+        s->let_go = s->taken;
+    }
     for (; s->cut_taken < s->cut_states.count && count < most; s->cut_taken++)
         if ((out[count] = program_stacks_node(s, WIRE_CUT_FIRST + s->cut_taken)).address)
             count++;
@@ -241,25 +261,52 @@ size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t m
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* Numbers of frames by slot; those of slots that are no frames are 0. */
-static uint32_t *number_frames(const struct program_stacks *s, struct profile *p, uint32_t first,
-                               size_t count)
+/* Which slots are frames: the number of a frame is the first one's and how many lie between. */
+struct numbering {
+    uint64_t *frames; /* a bit for each slot */
+    uint32_t *before; /* the number that the first frame of these 64 has */
+};
+
+static void numbering_release(struct numbering *n)
 {
-    uint32_t *numbers = xcalloc(count ? count : 1, sizeof *numbers);
+    free(n->frames);
+    free(n->before);
+}
+
+/* 0: the slot is no frame. */
+static uint32_t number_of(const struct numbering *n, uint32_t slot)
+{
+    uint64_t frames = n->frames[slot / 64], own = UINT64_C(1) << slot % 64;
+    return frames & own
+               ? n->before[slot / 64] + (uint32_t)__builtin_popcountll(frames & (own - 1))
+               : 0;
+}
+
+/* Makes nodes of `count` slots from `first` on, and lets the slots go on the way: both at once
+ * would be much. */
+static struct numbering number_frames(const struct program_stacks *s, struct profile *p,
+                                      uint32_t first, size_t count)
+{
+    struct numbering n = {.frames = xcalloc(count / 64 + 1, sizeof *n.frames),
+                          .before = xcalloc(count / 64 + 1, sizeof *n.before)};
     vec_reserve(&p->nodes, p->nodes.count + count);
-    for (uint32_t i = first ? 0 : 1; i < count; i++) {
-        struct node n = program_stacks_node(s, first + i);
-        if (!n.address)
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % 64 == 0)
+            n.before[i / 64] = (uint32_t)p->nodes.count;
+        if (i % SLOTS_KEPT == 0 && i && !first)
+            let_go(s, i - SLOTS_KEPT, i);
+        struct node node = program_stacks_node(s, first + i);
+        if (!node.address)
             continue;
-        if (n.parent) {
-            n.parent = numbers[n.parent - first];
-            if (!n.parent)
-                n.address = NODE_INCOMPLETE; /* its caller was never written */
+        if (node.parent) {
+            node.parent = number_of(&n, node.parent - first);
+            if (!node.parent)
+                node.address = NODE_INCOMPLETE; /* its caller was never written */
         }
-        numbers[i] = (uint32_t)p->nodes.count;
-        *vec_push(&p->nodes) = n;
+        n.frames[i / 64] |= UINT64_C(1) << i % 64;
+        *vec_push(&p->nodes) = node;
     }
-    return numbers;
+    return n;
 }
 
 void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct profile *p)
@@ -267,21 +314,22 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
     if (s->settled || !s->header)
         return;
     s->settled = true;
-    uint32_t *frames = number_frames(s, p, 0, s->states.count);
+    struct numbering frames = number_frames(s, p, 0, s->states.count);
     bool any_cut = false;
     for (size_t i = 0; i < l->accounts.count && !any_cut; i++)
         any_cut = l->accounts.items[i].site.node >= WIRE_CUT_FIRST;
-    uint32_t *cut = number_frames(s, p, WIRE_CUT_FIRST, any_cut ? s->cut_states.count : 0);
+    size_t cut_count = any_cut ? s->cut_states.count : 0;
+    struct numbering cut = number_frames(s, p, WIRE_CUT_FIRST, cut_count);
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct site *site = &l->accounts.items[i].site;
         if (ledger_stack_is_sampled(l, site->domain))
             continue; /* its stacks are the collector's own */
         uint32_t n = site->node;
-        site->node = n < s->states.count                        ? frames[n]
-                     : n - WIRE_CUT_FIRST < s->cut_states.count ? cut[n - WIRE_CUT_FIRST]
-                                                                : 0;
+        site->node = n < s->states.count              ? number_of(&frames, n)
+                     : n - WIRE_CUT_FIRST < cut_count ? number_of(&cut, n - WIRE_CUT_FIRST)
+                                                      : 0;
     }
-    free(frames);
-    free(cut);
+    numbering_release(&frames);
+    numbering_release(&cut);
     program_stacks_release(s);
 }

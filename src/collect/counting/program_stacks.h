@@ -3,7 +3,7 @@
  * collector reads it.
  *
  * Slots are read where they are, through windows that are mapped as the tree grows; all that is
- * kept of each is one byte, its state. The program may write nonsense: a caller must come before
+ * kept of each is one byte, its state. Pages that were read are given back. The program may write nonsense: a caller must come before
  * its callee, and no slot is read that has no memory behind it.
  *
  * Slots that a thread has claimed and not written yet are late: nothing that was published refers
@@ -32,6 +32,7 @@ struct program_stacks {
     VEC(uint32_t) late;        /* slots */
     VEC(uint32_t) arrived;     /* late slots that came since program_stacks_fresh */
     uint32_t taken, cut_taken; /* slots that program_stacks_fresh has seen to */
+    uint32_t let_go;           /* slots that were handed out and unmapped again */
     bool settled;              /* the profile has the nodes, and sites their numbers */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "collect/counting/target.h"
 
 #define SETS 8192u /* of two */
@@ -63,16 +64,6 @@ static uint32_t row_of(struct realloc_chains *c, uint32_t account)
         c->row_of.items[account] = (uint32_t)c->rows.count;
     }
     return c->row_of.items[account] - 1;
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 static inline void raise_to(uint64_t *most, uint64_t value)

@@ -63,7 +63,7 @@ static void read_command(struct target *t)
 {
     char path[64];
     struct strbuf b = {0};
-    proc_read_all(t->pid, "cmdline", &b);
+    proc_read_command(t->pid, &b);
     /* A program that wrote over its arguments may have left no NUL behind the last. */
     for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
         *vec_push(&t->profile.command) = xstrdup(b.data + at);
@@ -113,7 +113,8 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->python_offset = h->modules_offset + MODULES_BYTES;
     h->python_size = limited_space ? PYTHON_SMALL : PYTHON_LARGE;
     h->samples_offset = h->python_offset + h->python_size;
-    h->rings_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
+    h->routes_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
+    h->rings_offset = h->routes_offset + WIRE_PAGE;
     h->eras_offset = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
     h->size = program_stacks_lay_out(
         h, h->eras_offset + (h->in_place ? WIRE_ERAS * sizeof(uint32_t) : 0), &size);
@@ -143,6 +144,7 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
         return err_set(err, -ENOMEM, "cannot map the accounts of process %d", t->pid);
     }
     t->eras_offset = layout.eras_offset;
+    t->routes_offset = layout.routes_offset;
     t->ledger.in_place = t->in_place;
     t->fd = fd;
     t->header = memory;
@@ -205,6 +207,23 @@ int target_check(struct err *err)
     return 0;
 }
 
+static void route(struct target *t, bool recording)
+{
+    wire_routes_set((struct wire_routes *)((char *)t->header + t->routes_offset), recording);
+}
+
+void target_wake(struct target *t)
+{
+    atomic_store(&t->header->dormant, 0);
+    route(t, true);
+}
+
+void target_put_to_sleep(struct target *t)
+{
+    atomic_store(&t->header->dormant, WIRE_DORMANT);
+    route(t, false);
+}
+
 void target_let_go(struct target *t)
 {
     if (t->fd >= 0)
@@ -213,7 +232,7 @@ void target_let_go(struct target *t)
     program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
     program_stacks_release(&t->program_stacks);
     if (t->header) {
-        atomic_store(&t->header->dormant, 0); /* its children that are still dormant say hello */
+        target_wake(t); /* its children that are still dormant say hello */
         munmap(t->header, t->size);
     }
     t->header = NULL;
@@ -225,7 +244,7 @@ void target_let_go(struct target *t)
     vec_release(&t->readers);
     realloc_chains_let_go(t);
     accounts_release(&t->accounts);
-    vec_release(&t->index.parts);
+    vec_release(&t->index_parts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     free(t->batch);
@@ -382,6 +401,13 @@ bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
     return t->python.ends_early && now_ns > looked_ns + PYTHON_ENDS_NS;
 }
 
+uint64_t *target_unknown_frees(struct target *t)
+{
+    if (t->attached)
+        return &t->profile.attached.frees;
+    return t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees;
+}
+
 bool target_may_lack_blocks(const struct target *t)
 {
     uint64_t lost = t->ledger.lost_events;
@@ -404,17 +430,18 @@ static bool was_seen_to_end(struct target *t)
 /* The index of a program that runs on may not be that of this moment. */
 static void sum_up_live(struct target *t, uint64_t now_ns)
 {
-    struct live_summary *s = vec_push(&t->scan.results);
-    block_index_read(t);
-    bool known =
-        !t->in_place || (!t->ended && t->index.known && t->blocks.count == t->ledger.live.blocks);
-    (known ? live_summary_take : live_summary_derive)(s, t, SCAN_END, now_ns);
+    struct live_summary s;
+    if (!live_summary_take(&s, t, SCAN_END, now_ns)) {
+        live_summary_release(&s);
+        live_summary_derive(&s, t, SCAN_END, now_ns);
+    }
+    *vec_push(&t->scan.results) = s;
 }
 
 void target_pause(struct target *t, uint64_t now_ns)
 {
     if (t->header && t->in_place) {
-        for (size_t i = 0; i < t->readers.count; i++)
+        for (size_t i = 0; i < t->readers.count && !t->accounts.frozen; i++)
             accounts_look(t, &t->readers.items[i], true);
         accounts_take_counters(t);
         accounts_end_interval(t, tick_now(t));

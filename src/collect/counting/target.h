@@ -39,6 +39,7 @@
 #include "collect/counting/interval_log.h"
 #include "store/recording.h"
 #include "wire/layout.h"
+#include "wire/routes.h"
 
 #define NO_THREAD       UINT32_MAX
 #define RECENT_ACCOUNTS 1024
@@ -149,14 +150,11 @@ struct target {
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
     bool in_place;           /* it counts itself */
     uint64_t eras_offset;
-    struct {
-        VEC(struct wire_index_part) parts; /* of its block index, as far as they were read */
-        bool known;                        /* target.blocks are those of the index */
-        bool held;                         /* and stay as they are: a scan is about them */
-    } index;
+    uint64_t routes_offset;
+    VEC(struct wire_index_part) index_parts; /* of its block index, as far as they were read */
     struct accounts accounts;
     struct ledger ledger;
-    struct blocks blocks;
+    struct blocks blocks; /* empty, if it counts itself */
     struct eras eras;
     struct {
         VEC(struct live_summary) results;
@@ -242,6 +240,9 @@ void target_boundary(struct target *t, uint64_t now_ns);
 void target_end(struct target *t, uint64_t now_ns);
 /* Gives back what was needed only to read events; what its children inherit stays. After
  * target_end. */
+/* run --dormant: its hooks record from here on, or do not. It has a header. */
+void target_wake(struct target *t);
+void target_put_to_sleep(struct target *t);
 void target_let_go(struct target *t);
 /* After that, gives back what target_finish makes a profile from. */
 void target_release_figures(struct target *t);
@@ -257,6 +258,8 @@ void target_update_code(struct target *t);
 void target_own(const struct target *t, struct address_set *out);
 /* It was looked at as if it were ending, and has gone on since: only its Python ended. */
 bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
+/* Where frees of blocks that were never announced are counted. */
+uint64_t *target_unknown_frees(struct target *t);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
 /* The highest that the live total was since target_watch_peak, or the start. */

@@ -17,6 +17,7 @@
 #define TRIES       50
 #define TRY_NAP_NS  200000
 #define LEAKS_LABEL "leaks"
+#define FORESEEN    (UINT64_C(1) << 24) /* blocks: the program may write nonsense about them */
 
 /* What a look takes, in ns of processor time: to find pages that are shared; by all threads that
  * read, for a byte and for a block; afterwards for a block, and of that to sum it up. */
@@ -70,9 +71,17 @@ static void mark_moment(struct scanning *s)
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
 }
 
-static void add_block(void *context, const struct block *b)
+static void add_block(void *context, const struct block *b, bool inherited)
 {
-    reachability_add(context, b->address, b->size);
+    struct scanning *s = context;
+    if (inherited && s->memory.only_written)
+        return;
+    reachability_add(&s->reach, b->address, b->size);
+    *vec_push(&s->blocks) = (struct scanned_block){.size = b->size,
+                                                   .slack = (uint32_t)(b->usable - b->size),
+                                                   .site = b->site,
+                                                   .birth = b->birth,
+                                                   .inherited = inherited};
 }
 
 static void gather_facts(const struct scanning *s, const struct stopped_threads *h,
@@ -97,14 +106,15 @@ static void gather_facts(const struct scanning *s, const struct stopped_threads 
                 (struct root_thread){h->threads.items[i].stack, h->threads.items[i].pointer};
 }
 
-static void follow_pointers(struct scanning *s, const struct stopped_threads *h)
+static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
 {
     struct target *t = s->target;
     struct root_facts facts = {0};
-    vec_reserve(&s->reach.blocks, t->blocks.count);
-    blocks_in_order(&t->blocks, add_block, &s->reach);
-    for (size_t i = 0; i < t->inheritance.tables.count && !s->memory.only_written; i++)
-        blocks_in_order(&t->inheritance.tables.items[i], add_block, &s->reach);
+    uint64_t expected = block_index_count(t) < FORESEEN ? block_index_count(t) : FORESEEN;
+    vec_reserve(&s->reach.blocks, expected);
+    vec_reserve(&s->blocks, expected);
+    if (!block_index_each(t, add_block, s))
+        return false;
     reachability_ready(&s->reach, memory_read, &s->memory);
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
@@ -116,6 +126,7 @@ static void follow_pointers(struct scanning *s, const struct stopped_threads *h)
     address_set_release(&facts.mapped);
     address_set_release(&facts.own);
     vec_release(&facts.threads);
+    return true;
 }
 
 static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct err *err)
@@ -162,11 +173,63 @@ static int check_cost(struct scanning *s, struct err *err)
         if (memory_find_written(&s->memory))
             bytes = address_set_bytes(&s->memory.written);
     }
-    for (size_t i = 0; i < t->inheritance.tables.count && !s->memory.only_written; i++)
-        blocks += t->inheritance.tables.items[i].count;
+    if (!s->memory.only_written)
+        blocks += block_index_count_inherited(t);
     cost_ns += (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes);
     cost_ns += blocks * COST_REACH;
     return cost_ns > s->limit_ns ? refuse(s, cost_ns, blocks, err) : 0;
+}
+
+/* --- sums without reach ----------------------------------------------------------------------- */
+
+/* What is not resident of a block; `span` is the first part that does not end before it. */
+static uint64_t untouched_of(const struct address_set *there, size_t *span, uint64_t address,
+                             uint64_t size)
+{
+    uint64_t end = address + size, touched = 0;
+    while (*span < there->items.count && there->items.items[*span].end <= address)
+        ++*span;
+    for (size_t i = *span; i < there->items.count && there->items.items[i].start < end; i++) {
+        struct address_range s = there->items.items[i];
+        touched += (s.end < end ? s.end : end) - (s.start > address ? s.start : address);
+    }
+    return size - touched;
+}
+
+struct plain_sum {
+    struct scanning *scanning;
+    size_t span;
+};
+
+static void sum_block(void *context, const struct block *b, bool inherited)
+{
+    struct plain_sum *k = context;
+    struct scanning *s = k->scanning;
+    if (inherited)
+        return;
+    uint64_t untouched = s->memory.residency
+                             ? untouched_of(&s->memory.resident, &k->span, b->address, b->size)
+                             : 0;
+    live_summary_add(&s->summary, s->target, b, REACH_UNKNOWN, untouched);
+}
+
+/* It is not known what points to the blocks; what there is, and how old, can only be seen now. If
+ * there is no time when a process begins to end, there would be no more to tell than when it has
+ * ended. */
+static void sum_plainly(struct scanning *s)
+{
+    struct target *t = s->target;
+    struct plain_sum k = {.scanning = s};
+    if (s->left_out && (s->kind == SCAN_EXIT ||
+                        (!t->in_place && block_index_count(t) * COST_SUM > s->limit_ns)))
+        return; /* target_pause will sum up */
+    live_summary_begin(&s->summary, t, s->kind, s->time_ns);
+    if (!block_index_each(t, sum_block, &k)) {
+        live_summary_release(&s->summary);
+        live_summary_derive(&s->summary, t, s->kind, s->time_ns);
+    }
+    live_summary_close(&s->summary);
+    s->summed = true;
 }
 
 static void look(struct scanning *s, bool stops_threads)
@@ -186,8 +249,6 @@ static void look(struct scanning *s, bool stops_threads)
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
     mark_moment(s);
-    block_index_read(t);
-    t->index.held = true;
     int seen = block_index_count(t) ? memory_map(&s->memory, t->pid) : 0;
     if (block_index_count(t) && !seen) {
         memory_find_resident(&s->memory);
@@ -202,8 +263,10 @@ static void look(struct scanning *s, bool stops_threads)
                        strerror(-seen));
     if (!code && block_index_count(t))
         code = check_cost(s, &err);
-    if (!code && block_index_count(t))
-        follow_pointers(s, &h);
+    if (!code && block_index_count(t) && !follow_pointers(s, &h))
+        code = err_set(&err, -ESRCH, "the program's blocks could not be read");
+    if (code)
+        sum_plainly(s);
     if (s->footprint)
         footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                        stops_threads ? !code : stop_threads_count(t->pid) == 1);
@@ -230,8 +293,7 @@ void scan_look(struct scanning *s)
     drain_look(t, since_start_ns(t));
     if (is_hopeless(s)) {
         mark_moment(s);
-        block_index_read(t);
-        t->index.held = true;
+        sum_plainly(s);
         if (s->footprint)
             footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                            stop_threads_count(t->pid) == 1);
@@ -255,45 +317,31 @@ struct root {
 struct summing {
     struct scanning *scanning;
     struct live_summary *live_summary;
-    size_t block;       /* in scanning->reach.blocks */
     size_t span;        /* in scanning->memory.resident */
     struct root *roots; /* by their numbers in reach */
 };
 
-static uint64_t untouched_of(struct summing *k, const struct block *b)
+static void sum_up(struct summing *k, const struct reachability_block *seen,
+                   const struct scanned_block *of)
 {
-    const struct address_set *there = &k->scanning->memory.resident;
-    uint64_t end = b->address + b->size, touched = 0;
-    while (k->span < there->items.count && there->items.items[k->span].end <= b->address)
-        k->span++;
-    for (size_t i = k->span; i < there->items.count && there->items.items[i].start < end; i++) {
-        struct address_range s = there->items.items[i];
-        touched += (s.end < end ? s.end : end) - (s.start > b->address ? s.start : b->address);
-    }
-    return b->size - touched;
-}
-
-static void sum_up(void *context, const struct block *b)
-{
-    struct summing *k = context;
     struct scanning *s = k->scanning;
-    enum reach reach = REACH_UNKNOWN;
-    struct root none, *root = &none;
-    while (k->block < s->reach.blocks.count && s->reach.blocks.items[k->block].address < b->address)
-        k->block++;
-    if (k->block < s->reach.blocks.count && s->reach.blocks.items[k->block].address == b->address) {
-        const struct reachability_block *seen = &s->reach.blocks.items[k->block];
-        reach = (enum reach)seen->state;
-        if (reach == REACH_LOST || reach == REACH_INDIRECT)
-            root = &k->roots[seen->size];
-    }
-    uint32_t row = live_summary_add(k->live_summary, s->target, b, reach,
-                                    s->memory.residency ? untouched_of(k, b) : 0);
+    enum reach reach = (enum reach)seen->state;
+    struct block b = {.address = seen->address,
+                      .size = of->size,
+                      .usable = of->size + of->slack,
+                      .site = of->site,
+                      .birth = of->birth};
+    if (of->inherited)
+        return;
+    uint64_t untouched = s->memory.residency
+                             ? untouched_of(&s->memory.resident, &k->span, b.address, b.size)
+                             : 0;
+    uint32_t row = live_summary_add(k->live_summary, s->target, &b, reach, untouched);
     if (reach == REACH_LOST) {
-        root->row = row;
+        k->roots[seen->size].row = row;
     } else if (reach == REACH_INDIRECT) {
-        root->bytes += b->size;
-        root->blocks++;
+        k->roots[seen->size].bytes += b.size;
+        k->roots[seen->size].blocks++;
     }
 }
 
@@ -312,34 +360,35 @@ static void add_led(struct summing *k)
 void scan_finish(struct scanning *s)
 {
     struct target *t = s->target;
-    t->index.held = false;
-    if (s->left_out && block_index_count(t) * COST_SUM > s->limit_ns) {
-        /* Even these sums would take too long. Those that target_pause makes tell less, and take
-         * half of the time. */
-        reachability_release(&s->reach);
+    struct live_summary *live_summary = NULL;
+    struct summing k = {.scanning = s};
+    if (s->unreachable && !s->summed) { /* target_pause sums up */
         memory_release(&s->memory);
         free(t->scan.left_out);
         t->scan.left_out = s->unreachable;
         return;
     }
-    struct live_summary *live_summary = vec_push(&t->scan.results);
-    struct summing k = {.scanning = s, .live_summary = live_summary};
-    if (s->unreachable)
+    live_summary = k.live_summary = vec_push(&t->scan.results);
+    if (s->unreachable) {
+        vec_release(&s->blocks);
         reachability_release(&s->reach);
-    reachability_run(&s->reach);
-    if (t->in_place && !t->index.known)
-        live_summary_derive(live_summary, t, s->kind, s->time_ns);
+    }
+    if (s->summed)
+        *live_summary = s->summary;
     else
         live_summary_begin(live_summary, t, s->kind, s->time_ns);
+    reachability_run(&s->reach);
     live_summary->scan.intervals = s->tick;
     live_summary->scan.held_ns = s->held_ns;
     live_summary->scan.residency = s->memory.residency;
     live_summary->scan.unreachable = s->unreachable;
     live_summary->looked = !s->left_out; /* else what was seen when it began to end stands */
     k.roots = xcalloc(s->reach.roots + 1, sizeof *k.roots);
-    blocks_in_order(&t->blocks, sum_up, &k);
+    for (size_t i = 0; i < s->blocks.count; i++)
+        sum_up(&k, &s->reach.blocks.items[i], &s->blocks.items[i]);
     live_summary_close(live_summary);
     add_led(&k);
+    vec_release(&s->blocks);
     reachability_release(&s->reach);
     memory_release(&s->memory);
 }

@@ -17,6 +17,13 @@
 #include "collect/leakscan/reachability.h"
 #include "collect/counting/target.h"
 
+/* What reachability does not know of a block. */
+struct scanned_block {
+    uint64_t size;
+    uint32_t slack, site, birth;
+    bool inherited;
+};
+
 struct scanning {
     struct target *target;
     enum scan_kind kind;
@@ -29,6 +36,9 @@ struct scanning {
     uint32_t tick; /* the last one before it */
     struct memory memory;
     struct reachability reach;
+    VEC(struct scanned_block) blocks; /* the same as reach.blocks */
+    struct live_summary summary;      /* where no reach is known: its rows, if `summed` */
+    bool summed;
     char *unreachable; /* why no reach is known; NULL: it is */
 };
 

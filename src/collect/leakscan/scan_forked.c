@@ -18,10 +18,9 @@ static bool is_inherited(struct target *t, uint64_t address, uint64_t lowest, st
     if (last->any && address - last->block.address < last->block.size)
         return true;
     lowest = address - lowest > FARTHEST ? address - FARTHEST : lowest;
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        if (blocks_holding(&t->inheritance.tables.items[i], address, lowest, NULL, &last->block))
-            return last->any = true;
-    return false;
+    if (!block_index_inherited(t, address, lowest, &last->block))
+        return false;
+    return last->any = true;
 }
 
 static void take_words(struct target *t, struct reachability *f, const struct region *m,

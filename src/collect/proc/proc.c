@@ -89,6 +89,23 @@ int proc_read_all(pid_t pid, const char *name, struct strbuf *out)
     return code ? code : out->size > before ? 0 : -ESRCH;
 }
 
+size_t proc_command_size(const char *text, size_t size)
+{
+    size_t used = size;
+    while (used && !text[used - 1])
+        used--;
+    /* Its own NUL, and an empty argument. A text without any NUL is one argument. */
+    return size - used > 2 ? used + 1 : size;
+}
+
+int proc_read_command(pid_t pid, struct strbuf *out)
+{
+    size_t before = out->size;
+    int code = proc_read_all(pid, "cmdline", out);
+    out->size = before + proc_command_size(out->data + before, out->size - before);
+    return code;
+}
+
 static bool read_stat(pid_t pid, const char *name, struct proc_state *out)
 {
     char text[1024];

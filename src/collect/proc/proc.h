@@ -50,6 +50,14 @@ bool proc_parse_stat(const char *text, struct proc_state *out);
 bool proc_read_text(pid_t pid, const char *name, char *out, size_t size);
 /* All of it, appended; 0, or a negative errno: -ESRCH also when there is nothing in it. */
 int proc_read_all(pid_t pid, const char *name, struct strbuf *out);
+/*
+ * The arguments of a process, each with its NUL; as proc_read_all. A program that writes its title
+ * over them leaves the rest of the room empty: empty arguments behind the last are not told, but
+ * for a single one, which somebody may have meant.
+ */
+int proc_read_command(pid_t pid, struct strbuf *out);
+/* How many bytes of such a text are arguments. */
+size_t proc_command_size(const char *text, size_t size);
 /* /proc/PID/stat, also of a process that has ended and is not reaped; false: there is none. */
 bool proc_read_state(pid_t pid, struct proc_state *out);
 /* The same of one thread. */

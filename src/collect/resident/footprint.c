@@ -91,10 +91,8 @@ void footprint_look(struct footprint_look *l, struct target *t, enum footprint_k
                     uint64_t now_ns, bool exact)
 {
     uint64_t begun = monotonic_ns();
-    if (kind != FOOTPRINT_EXIT) { /* else the scan has read them */
+    if (kind != FOOTPRINT_EXIT) /* else the scan has done so */
         drain_look(t, now_ns);
-        block_index_read(t);
-    }
     *l = (struct footprint_look){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
     proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
@@ -103,6 +101,7 @@ void footprint_look(struct footprint_look *l, struct target *t, enum footprint_k
     if (l->mappings.items.count) {
         l->footprint.rss_bytes = rss_of(t, exact);
         map_facts_mark(t, &l->mappings);
+        footprint_join(l, t, &l->footprint);
     }
     l->cost_ns = monotonic_ns() - begun;
 }
@@ -125,8 +124,11 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
         struct stamp before = {0};
         uint64_t begun = monotonic_ns();
         uint64_t now_ns = begun - t->start_monotonic_ns;
-        if (i > 0)
+        if (i > 0) {
+            if (l->mappings.items.count)
+                t->profile.pins.count = l->footprint.first_pin;
             let_go(l);
+        }
         stamp_take(t, now_ns, &before);
         target_drain(t, now_ns);
         footprint_look(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
@@ -167,7 +169,6 @@ void footprint_finish(struct footprint_look *l, struct target *t)
         struct footprint f = l->footprint;
         f.live_bytes = t->ledger.live.bytes;
         f.partial = target_may_lack_blocks(t);
-        footprint_join(l, t, &f);
         *vec_push(&p->footprints) = f;
     }
     if (p->footprints.count > FOOTPRINTS_MAX) {
@@ -196,9 +197,7 @@ void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 
 uint64_t footprint_cost_ns(const struct target *t)
 {
-    uint64_t blocks = block_index_count(t);
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks += t->inheritance.tables.items[i].count;
+    uint64_t blocks = block_index_count(t) + block_index_count_inherited(t);
     return blocks * COST_BLOCK_NS + stamps_resident_pages(t) * COST_PAGE_NS;
 }
 

@@ -25,8 +25,8 @@
  * ones as often as 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more,
  * every second one is dropped, but never the first and the last.
  *
- * footprint_look reads the process; footprint_finish sums up, and needs it no more. No events may
- * be read in between.
+ * footprint_look reads the process and its blocks; footprint_finish adds what came of it to the
+ * profile. No events may be read in between.
  */
 #ifndef TIDE_COLLECT_RESIDENT_FOOTPRINT_H
 #define TIDE_COLLECT_RESIDENT_FOOTPRINT_H
@@ -43,7 +43,7 @@ struct footprint_look {
     struct proc_mappings mappings;
     struct page_runs runs;      /* resident, in order */
     VEC(uint32_t) mapping_of;   /* each of them */
-    struct footprint footprint; /* kind, time and RSS */
+    struct footprint footprint; /* its pins are in the profile already */
     uint64_t cost_ns;           /* that it took */
 };
 

@@ -1,7 +1,7 @@
 /*
  * Pages and blocks brought together. Every resident page that may be the allocator's has a place in
- * one array, in order of address, and each block adds what it takes to its pages' places: blocks
- * come in any order, and a page of 4 KiB costs 6 bytes.
+ * one array, in order of address, and each block adds what it takes to its pages' places: a page of
+ * 4 KiB costs 6 bytes.
  */
 #include <stdlib.h>
 
@@ -88,9 +88,10 @@ static void use_page(struct page_use *u, const struct extended *b, uint64_t page
     u->end = end > u->end ? (in_page)end : u->end;
 }
 
-static void use_block(void *context, const struct block *block)
+static void use_block(void *context, const struct block *block, bool inherited)
 {
     struct joining *j = context;
+    (void)inherited;
     struct extended b = extended(block);
     uint64_t first = b.start & ~(PAGE - 1);
     if (b.end > b.start && b.end - first <= PAGE) { /* nearly all */
@@ -121,12 +122,12 @@ static void pin_page(struct joining *j, struct share *site, const struct extende
 }
 
 /* Pages in the middle of a block have nothing free. */
-static void pin_block(void *context, const struct block *block)
+static void pin_block(void *context, const struct block *block, bool inherited)
 {
     struct joining *j = context;
     struct extended b = extended(block);
     uint64_t first = b.start & ~(PAGE - 1), last = (b.end - 1) & ~(PAGE - 1);
-    if (b.end <= b.start || block->site >= j->site_count)
+    if (inherited || b.end <= b.start || block->site >= j->site_count)
         return;
     pin_page(j, &j->sites[block->site], &b, first);
     if (last != first)
@@ -147,7 +148,7 @@ static void add_pins(struct joining *j, struct target *t)
     VEC(struct pin) all = {0};
     j->site_count = t->ledger.accounts.count;
     j->sites = xcalloc(j->site_count + 1, sizeof *j->sites);
-    blocks_each(&t->blocks, pin_block, j);
+    block_index_each(t, pin_block, j);
     for (size_t i = 0; i < j->site_count; i++)
         if (j->sites[i].pinned >= SHARE)
             *vec_push(&all) =
@@ -265,9 +266,7 @@ void footprint_join(const struct footprint_look *l, struct target *t, struct foo
     struct joining j = {.footprint = f};
     heap_pages_find(&j.heap, l, t, f->parts);
     j.pages = xcalloc(j.heap.page_count + 1, sizeof *j.pages);
-    blocks_each(&t->blocks, use_block, &j);
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks_each(&t->inheritance.tables.items[i], use_block, &j);
+    block_index_each(t, use_block, &j);
     settle_claims(&j);
     sum_pages(&j);
     sum_arenas(&j);

@@ -9,11 +9,14 @@
 #include "collect/proc/remote_memory.h"
 #include "machine/page.h"
 
-static void mark_page(void *context, uint64_t address)
+/* One block of each mapping is enough. */
+static uint64_t mark_mapping(void *context, const struct block *b)
 {
-    struct proc_mapping *m = proc_mapping_at(context, address);
-    if (m)
-        m->mapping.flags |= MAPPING_BLOCKS;
+    struct proc_mapping *m = proc_mapping_at(context, b->address);
+    if (!m)
+        return b->address + 1;
+    m->mapping.flags |= MAPPING_BLOCKS;
+    return m->mapping.end;
 }
 
 static bool is_recorders_library(const char *name)
@@ -122,12 +125,10 @@ static void mark_stacks(const struct target *t, struct proc_mappings *all)
     }
 }
 
-void map_facts_mark(const struct target *t, struct proc_mappings *all)
+void map_facts_mark(struct target *t, struct proc_mappings *all)
 {
     mark_zeroed(t, all);
     mark_own(t, all);
     mark_stacks(t, all);
-    blocks_each_page(&t->blocks, mark_page, all);
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks_each_page(&t->inheritance.tables.items[i], mark_page, all);
+    block_index_skim(t, mark_mapping, all);
 }

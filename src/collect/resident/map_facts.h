@@ -11,6 +11,6 @@
 #include "collect/counting/target.h"
 
 /* Sets flags of mappings. Those of thread states are told by smaps alone, not by maps. */
-void map_facts_mark(const struct target *t, struct proc_mappings *all);
+void map_facts_mark(struct target *t, struct proc_mappings *all);
 
 #endif

@@ -118,7 +118,6 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
     struct strbuf smaps = {0}, numa = {0};
     struct proc_mappings all = {0};
     uint64_t begun = monotonic_ns();
-    block_index_read(t);
     if (proc_read_mappings(t->pid, "smaps", &smaps, &all) == 0) {
         if (!t->profile.map_names.strings.count)
             strpool_add(&t->profile.map_names, "");

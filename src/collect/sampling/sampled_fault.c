@@ -2,8 +2,16 @@
 
 #define LONE_MAX 4096 /* faults of a thread whose stack may yet come */
 
+/* Whose page it is, is found when the fault is told: the block may be gone when its stack is. */
+static uint32_t owner_of(struct process *p, struct sampled_thread *thread, uint64_t address)
+{
+    uint32_t account;
+    const struct sampled_map *m = sampled_maps_find(&p->mappings, address);
+    return owner_find(&thread->owner, p->target, m, address, &account) ? account : NO_OWNER;
+}
+
 static void count_fault(struct samples *s, struct process *p, struct sampled_thread *thread,
-                        uint64_t address, uint32_t stack)
+                        uint64_t address, uint32_t stack, uint32_t owned_by)
 {
     static const enum column column[] = {[FAULT_TOUCH] = COLUMNS,
                                          [FAULT_HUGE] = COL_HUGE_FAULTS,
@@ -17,8 +25,8 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
                                       DOMAIN_FAULTS, STACK_WHOLE);
     ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
     t->events++;
-    if (owner_find(&thread->owner, t, m, address, &account)) {
-        struct site owner = t->ledger.accounts.items[account].site;
+    if (owned_by != NO_OWNER) {
+        struct site owner = t->ledger.accounts.items[owned_by].site;
         account = ledger_account(&t->ledger, owner.node, owner.thread, DOMAIN_TOUCHED, STACK_WHOLE);
         ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
     }
@@ -41,9 +49,9 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
         bool same = t->last_stack && w.pc == t->last.pc && w.sp == t->last.sp;
         if (same) {
             t->last_counted |= w.address == t->last.address;
-            count_fault(s, p, t, w.address, t->last_stack);
+            count_fault(s, p, t, w.address, t->last_stack, w.owner);
         } else if (any) {
-            count_fault(s, p, t, w.address, w.part ? w.part : stack_of_place(p, w.pc));
+            count_fault(s, p, t, w.address, w.part ? w.part : stack_of_place(p, w.pc), w.owner);
         } else {
             t->lone.items[left++] = w;
         }
@@ -101,9 +109,10 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
         take_stack(s, p, t, &w, r);
         return;
     }
+    w.owner = owner_of(p, t, w.address);
     if (t->last_stack && !t->last_counted && w.address == t->last.address) {
         t->last_counted = true;
-        count_fault(s, p, t, w.address, t->last_stack);
+        count_fault(s, p, t, w.address, t->last_stack, w.owner);
         return;
     }
     w.part = w.address == t->cut.address ? t->cut.part : 0;

@@ -24,8 +24,10 @@
 /* A fault whose stack has not come, or not all of it. */
 struct lone_fault {
     uint64_t pc, sp, address;
-    uint32_t part; /* the stack as far as it was copied; 0: nothing of it is known */
+    uint32_t part;  /* the stack as far as it was copied; 0: nothing of it is known */
+    uint32_t owner; /* account of the block that the page belongs to, or NO_OWNER */
 };
+#define NO_OWNER UINT32_MAX
 
 /* A thread's time off the processor; stacks are nodes, 0: none is known. */
 struct off {

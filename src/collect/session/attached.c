@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,17 @@ static int check_program(pid_t pid, struct err *err)
     }
 }
 
+/* With one, a return to an address that no call has put there ends the program. */
+static bool has_shadow_stack(pid_t pid)
+{
+    char text[8192];
+    const char *line = proc_read_text(pid, "status", text, sizeof text)
+                           ? strstr(text, "\nx86_Thread_features:")
+                           : NULL;
+    const char *end = line ? strchr(line + 1, '\n') : NULL;
+    return line && memmem(line, end ? (size_t)(end - line) : strlen(line), "shstk", 5);
+}
+
 int attached_check(pid_t pid, struct err *err)
 {
     struct proc_state state;
@@ -123,15 +135,16 @@ int attached_check(pid_t pid, struct err *err)
         return err_set(err, -EBUSY,
                        "process %u (a debugger, or strace) traces process %d; end that first",
                        status.tracer, (int)pid);
-    if (state.state == 'T' || state.state == 't')
-        return err_set(err, -EAGAIN,
-                       "process %d is stopped; let it go on (kill -CONT %d) and attach again",
-                       (int)pid, (int)pid);
     if (!proc_read_exe(pid, exe, sizeof exe))
         return refused(pid, &status, err);
     int code = check_program(pid, err);
     if (code)
         return code;
+    if (has_shadow_stack(pid))
+        return err_set(err, -ENOTSUP,
+                       "process %d runs with a shadow stack (CET), which forbids the calls that "
+                       "attaching makes; start it with 'tidemark run'",
+                       (int)pid);
     if (proc_filters(pid) > proc_filters(getpid()))
         return err_set(err, -EPERM,
                        "process %d runs under a seccomp filter, which may end it for what "
@@ -238,29 +251,53 @@ static void restore(struct session *s, pid_t pid)
 }
 
 /* Children that were forked since and have not allocated yet: they have not said hello. */
-static void restore_silent(struct session *s)
+struct silent {
+    struct session *session;
+    VEC(pid_t) parents; /* that are looked at, in turn */
+};
+
+/* A child of vfork has its parent's memory, and with it is restored. */
+static bool shares_memory(pid_t parent, pid_t child)
 {
-    VEC(pid_t) parents = {0};
-    *vec_push(&parents) = s->program;
-    for (size_t i = 0; i < s->live.count; i++)
-        *vec_push(&parents) = s->live.items[i]->pid;
-    for (size_t i = 0; i < parents.count; i++) {
+    return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
+}
+
+static void meet_child(struct silent *w, pid_t parent, pid_t pid)
+{
+    struct wire_attached there;
+    if (session_target(w->session, pid) || shares_memory(parent, pid) || !inject_read(pid, &there) || !there.live ||
+        memcmp(there.session.key, w->session->socket.key, WIRE_KEY_SIZE) != 0)
+        return;
+    restore(w->session, pid);
+    *vec_push(&w->parents) = pid;
+}
+
+/* The kernel lists a child with the thread that forked it. */
+static void meet_children(struct silent *w, pid_t pid)
+{
+    DIR *threads = proc_open_threads(pid);
+    for (pid_t tid; (tid = proc_next_number(threads));) {
         struct strbuf text = {0};
         char name[48];
-        snprintf(name, sizeof name, "task/%d/children", (int)parents.items[i]);
-        char *rest = proc_read_all(parents.items[i], name, &text) ? NULL : text.data;
-        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));) {
-            struct wire_attached there;
-            pid_t pid = (pid_t)strtol(word, NULL, 10);
-            if (session_target(s, pid) || !inject_read(pid, &there) || !there.live ||
-                memcmp(there.session.key, s->socket.key, WIRE_KEY_SIZE) != 0)
-                continue;
-            restore(s, pid);
-            *vec_push(&parents) = pid;
-        }
+        snprintf(name, sizeof name, "task/%d/children", (int)tid);
+        char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
+        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
+            meet_child(w, pid, (pid_t)strtol(word, NULL, 10));
         strbuf_release(&text);
     }
-    vec_release(&parents);
+    if (threads)
+        closedir(threads);
+}
+
+static void restore_silent(struct session *s)
+{
+    struct silent w = {.session = s};
+    *vec_push(&w.parents) = s->program;
+    for (size_t i = 0; i < s->live.count; i++)
+        *vec_push(&w.parents) = s->live.items[i]->pid;
+    for (size_t i = 0; i < w.parents.count; i++)
+        meet_children(&w, w.parents.items[i]);
+    vec_release(&w.parents);
 }
 
 static void restore_all(struct session *s)

@@ -56,7 +56,7 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             /* fall through */
         default:
             err_set(err, -EINVAL,
-                    "unknown %%%c in output name '%s'; known are %%n %%p %%h %%t %%q{VAR} %%%%",
+                    "unknown %%%c in output name '%s'; it may have %%n %%p %%h %%t %%q{VAR} %%%%",
                     *s ? *s : ' ', pattern);
             strbuf_release(&b);
             return NULL;

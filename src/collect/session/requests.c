@@ -44,10 +44,10 @@ static void dormant_all(struct session *s, bool dormant)
         if (!t->header)
             continue;
         if (dormant)
-            atomic_store(&t->header->dormant, WIRE_DORMANT);
+            target_put_to_sleep(t);
         marks_add(t, dormant ? "stopped" : "started", now_ns);
         if (!dormant)
-            atomic_store(&t->header->dormant, 0);
+            target_wake(t);
     }
 }
 
@@ -184,6 +184,8 @@ static void see_to_exit(struct session *s, struct client *v)
         client_reply(v, 0, -1, 0, 0);
         return;
     }
+    if (s->samples) /* whose pages it touched is seen in its memory */
+        samples_drain(s->samples, true);
     uint64_t begun = end_budget_start(), spent = s->forked_spent_ns;
     struct end_plan plan = plan_end(s, t);
     struct ending *e = xcalloc(1, sizeof *e);
@@ -280,7 +282,7 @@ static void tell_scan(const struct target *t, struct strbuf *out)
             continue;
         say(out, "%r %B in %N block(s), ", names[i], bytes[i], blocks[i]);
     }
-    say(out, "held for %T\n", last->scan.held_ns);
+    say(out, "stopped for %T\n", last->scan.held_ns);
 }
 
 /* In the process that is meant, or in all. */

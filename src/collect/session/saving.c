@@ -168,6 +168,23 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     writer_end(bytes, r);
 }
 
+void freeze_counts(struct session *s)
+{
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        if (!t->in_place || !t->header)
+            continue;
+        drain_look(t, elapsed_ns(s) - t->start_ns);
+        accounts_freeze(t);
+    }
+}
+
+void thaw_counts(struct session *s)
+{
+    for (size_t i = 0; i < s->live.count; i++)
+        accounts_thaw(s->live.items[i]);
+}
+
 void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes)
 {
     naming_go_on(s->naming);
@@ -221,10 +238,12 @@ void checkpoint_if_due(struct session *s, uint64_t now)
         !output_is_file(s->file))
         return;
     naming_hold(s->naming);
+    freeze_counts(s);
     s->fork_faults = own_faults();
     pid_t writer = fork();
     if (writer == 0)
         write_checkpoint(s, now);
+    thaw_counts(s);
     naming_go_on(s->naming);
     s->fork_ns = elapsed_ns(s) - now;
     s->checkpoint = writer > 0 ? writer : 0;

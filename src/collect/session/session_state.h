@@ -119,6 +119,9 @@ void put_away(struct session *s, struct target *t);
 /* At every turn of the loop: packs these too, where all have been found. */
 void put_names_away(struct session *s);
 void checkpoint_if_due(struct session *s, uint64_t now);
+/* Before we fork, and after it in us: the copy is about what programs have counted up to now. */
+void freeze_counts(struct session *s);
+void thaw_counts(struct session *s);
 /* In a forked copy of us, whose memory stands still: the file as of now. */
 void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes);
 int finish(struct session *s, struct session_result *result, struct err *err);

@@ -215,9 +215,11 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
     queue_names(s);
     uint64_t now = elapsed_ns(s);
     naming_hold(s->naming);
+    freeze_counts(s);
     pid_t writer = fork();
     if (writer == 0)
         write_snapshot(s, now, name, number, asker);
+    thaw_counts(s);
     code = writer < 0 ? err_set(err, -errno, "cannot fork: %s", strerror(errno)) : 0;
     naming_go_on(s->naming);
     if (code) {

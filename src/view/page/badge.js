@@ -1,6 +1,7 @@
 // badge: how complete the recording is, in one word, and on a click in all words.
 import {button, el} from "./dom.js";
 import {counted} from "./format.js";
+import {origin_of} from "./origin.js";
 
 // What is missing from a report's answer: [] where nothing is.
 function missing_parts(report) {
@@ -19,28 +20,43 @@ function missing_parts(report) {
     return found;
 }
 
+// What is known of completeness, in a sentence.
+function completeness(report, fine) {
+    if (!fine)
+        return report.imported ? "What it lost is not known." : "What this recording lacks:";
+    return report.sampled ? "Of what was sampled nothing was lost and no stack was cut off."
+        : report.attached ? "Since the attach nothing was lost and no stack was cut off."
+                          : "Nothing was lost, no stack was cut off, every free is of a known block.";
+}
+
+// One word for the whole: the first that applies.
+function badge_word(report, missing) {
+    const origin = origin_of(report).map(([word]) => word);
+    if (origin.includes("imported"))
+        return "imported"; // another tool's file: what it lost is not known
+    return missing.length ? "incomplete" : origin.includes("sampled") ? "sampled" : "complete";
+}
+
 export function badge_of(report) {
-    const missing = missing_parts(report), notes = report.notes || [], imported = report.imported;
-    const fine = !missing.length && !imported;
-    if (imported) // another tool's file: what it lost is not known
-        missing.push(...imported.not_known.map((what) => `not known: ${what}`));
-    const details = el("div", {class: "popover", hidden: true, role: "note"},
-        el("p", {},
-            fine ? "Nothing was lost, no stack was cut off, every free is of a known block."
-                 : imported ? `Imported from ${imported.from} (${imported.file}).`
-                            : "What this recording lacks:"),
+    const missing = missing_parts(report), notes = report.notes || [], word = badge_word(report, missing);
+    const fine = word === "complete" || word === "sampled", mark = {complete: "✓ ", incomplete: "! "}[word] || "";
+    const details = el("div", {class: "popover", hidden: true, role: "note"}, el("p", {}, completeness(report, fine)),
         missing.length ? el("ul", {}, missing.map((text) => el("li", {}, text))) : null,
         notes.length ? el("ul", {}, notes.map((text) => el("li", {}, text))) : null);
-    const toggle =
-        button([el("span", {"aria-hidden": "true"}, fine ? "✓ " : imported ? "" : "! "),
-            fine ? "complete" : imported ? "imported" : "incomplete"], () => {
-            details.hidden = !details.hidden;
-            toggle.setAttribute("aria-expanded", String(!details.hidden));
-        }, {
-            class: `badge ${fine ? "fine" : "lacking"}`,
-            "aria-expanded": "false",
-            id: "badge",
-            title: missing.join("; ") || "nothing lost, no stack cut off, no unknown frees"
-        });
+    const toggle = button([el("span", {"aria-hidden": "true"}, mark), word], () => {
+        details.hidden = !details.hidden;
+        toggle.setAttribute("aria-expanded", String(!details.hidden));
+    }, {
+        class: `badge ${word === "complete" ? "fine" : "lacking"}`,
+        "aria-expanded": "false",
+        id: "badge",
+        title: missing.join("; ") || completeness(report, fine)
+    });
     return el("span", {class: "badge-box"}, toggle, details);
+}
+
+// A line below the header, on every view: what a reader must know of how the recording was made.
+export function origin_line(report) {
+    return origin_of(report).map(
+        ([word, text]) => el("p", {class: "origin", "data-origin": word}, el("b", {}, word), " ", text));
 }

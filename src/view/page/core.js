@@ -140,8 +140,10 @@ class Core {
 
     // The words of the whole command, with the names of the recordings.
     words(words, which = 0) {
-        const [command, ...rest] = words;
-        return [command, ...(command === "diff" ? this.files.slice(0, 2) : [this.files[which]]), ...rest];
+        const [command, ...rest] = words, file = this.files[which];
+        if (command === "merge") // a page can only list what was merged
+            return [command, "--list", file, ...rest];
+        return [command, ...(command === "diff" ? this.files.slice(0, 2) : [file]), ...rest];
     }
 
     run(words, which) {

@@ -60,7 +60,7 @@ function diff_columns(answer, unit) {
     if (answer.by !== "thread" && answer.by !== "stack")
         first.push({
             key: "total",
-            title: "in all",
+            title: "total",
             value: (row) => row.change_total_bytes,
             text: (row, n) => signed(amount(n, unit), n)
         });

@@ -12,7 +12,7 @@ const KINDS = {
     lost: "nothing points there any more",
     indirect: "only lost blocks point there",
     reachable: "something still points there",
-    unclassified: "nobody looked what points there",
+    unclassified: "not searched for pointers to them",
 };
 
 function leaks_words(now) {
@@ -102,7 +102,7 @@ async function draw_leaks(now) {
     const all = now.kinds ? await core.ask(leaks_words({...now, kinds: ""}), Number(now.file)) : answer;
     const looked = answer.unclassified_because
         ? `not classified: ${answer.unclassified_because}`
-        : `looked at ${time(answer.at_ns)}; the program was held for ${time(answer.held_ns)}`;
+        : `scanned at ${time(answer.at_ns)}; the program was stopped for ${time(answer.held_ns)}`;
     const content = el("div", {},
         el("div", {class: "view-bar"}, el("h2", {}, "Never freed"),
             el("strong", {id: "sum", "data-value": totals.bytes}, bytes(totals.bytes)),

@@ -43,7 +43,7 @@ function maps_columns(answer) {
 
 async function draw_maps(now) {
     const answer = await core.ask(maps_words(now), Number(now.file)), at = answer.at;
-    const when = `as captured at ${time(at.time_ns)} (${at.capture})` +
+    const when = `captured at ${time(at.time_ns)} (${at.capture})` +
         (answer.since ? `, since ${time(answer.since.time_ns)} (${answer.since.capture})` : "");
     const content = el("div", {},
         el("div", {class: "view-bar"}, el("h2", {}, answer.since ? "Change of mappings" : "Mappings"),

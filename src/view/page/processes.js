@@ -1,18 +1,54 @@
 // processes: who started whom, with the peak of each.
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
-import {amount, bytes, count, highest, shorten} from "./format.js";
+import {amount, bytes, count, highest, shorten, time} from "./format.js";
 import {largest_process, process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
 import {change, unfiltered} from "./state.js";
 import {data_table} from "./table.js";
 import {words_of} from "./words.js";
 
-function processes_words(now) {
-    return words_of("report", unfiltered(now), ["--top", "1", "--json"]);
+function processes_words(now, timeline) {
+    return timeline && timeline.report.merged ? ["merge", "--json"] : words_of("report", unfiltered(now), ["--top", "1", "--json"]);
 }
 
-async function draw_processes(now) {
+// Of a merged recording: its inputs, each with its totals.
+const INPUT_COLUMNS = [
+    {key: "peak", title: "peak", value: (row) => row.peak_bytes, text: (row, n) => bytes(n)},
+    {key: "live", title: "live", value: (row) => row.live_bytes, text: (row, n) => bytes(n)},
+    {key: "allocated", title: "allocated", value: (row) => row.bytes_allocated, text: (row, n) => bytes(n)},
+    {key: "calls", title: "calls", value: (row) => row.allocations, text: (row, n) => count(n)},
+    {key: "ran", title: "ran", value: (row) => row.duration_ns, text: (row, n) => time(n)},
+    {
+        key: "end",
+        title: "end",
+        left: true,
+        value: (row) => row.signal ? `killed by signal ${row.signal}`
+            : row.exit_code === null ? "ending unknown"
+                                     : `exit status ${row.exit_code}`
+    },
+    {key: "host", title: "host", left: true, value: (row) => row.host},
+    {key: "name", title: "input", left: true, value: (row) => row.input, hint: (row) => row.file},
+];
+
+async function draw_inputs(now, timeline) {
+    const words = processes_words(now, timeline), answer = await core.ask(words, Number(now.file));
+    const content = el("div", {},
+        el("div", {class: "view-bar"}, el("h2", {}, `${count(answer.inputs.length)} recordings were merged`)),
+        data_table({
+            columns: INPUT_COLUMNS,
+            rows: answer.inputs,
+            sort: now.sort,
+            on_sort: (sort) => change({sort}, true),
+            search: now.search,
+            name: "inputs"
+        }));
+    return {content, csv: () => core.csv(words, Number(now.file))};
+}
+
+async function draw_processes(now, timeline) {
+    if (timeline && timeline.report.merged)
+        return draw_inputs(now, timeline);
     const answer = await core.ask(processes_words({...now, process: ""}), Number(now.file)),
           rows = process_rows(answer.processes);
     const most = highest(rows.map((row) => row.peak_bytes || 0), 1), largest = largest_process(rows, answer.pid);
@@ -36,10 +72,7 @@ async function draw_processes(now) {
             key: "end",
             title: "end",
             left: true,
-            value: (row) => row.signal ? `signal ${row.signal}`
-                : row.exit_code === null && answer.imported ? "not known"
-                : row.exit_code === null ? "exec"
-                                         : `exit ${row.exit_code}`
+            value: (row) => row.ending
         },
         {
             key: "name",

@@ -3,6 +3,7 @@ import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, count, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
+import {estimate_text, outliers_text, spread_text} from "./origin.js";
 import {matched_share} from "./search.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
@@ -19,6 +20,33 @@ function report_words(now) {
 function first_words(now) {
     const whole = report_words(now);
     return now.search || now.sort || whole.includes("--top") ? whole : [...whole, "--top", String(ASKED_FIRST)];
+}
+
+// Of a sampled recording: half of the width of an estimate's 95 % interval.
+function estimate_columns(answer) {
+    if (!answer.rows.length || answer.rows[0].low_bytes === undefined)
+        return [];
+    const half = (row) => row.low_bytes === null ? null : Math.trunc((row.high_bytes - row.low_bytes) / 2);
+    return [{
+        key: "estimate",
+        title: "±",
+        value: half,
+        text: (row, n) => n === null ? "?" : amount(n, answer.unit),
+        hint_title: "the value is an estimate: half of the width of its 95 % interval",
+        hint: (row) => estimate_text(row.low_bytes, row.high_bytes, answer.unit)
+    }];
+}
+
+// Of a merged recording: how a row's own value is spread over the inputs.
+function spread_columns(answer) {
+    if (!answer.merged)
+        return [];
+    const cell = (key, title, hint_title) => ({key, title, hint_title, value: (row) => row[key],
+        text: (row, n) => n === null ? "not kept" : amount(n, answer.unit), hint: (row) => count(row[key])});
+    return [
+        cell("mean_bytes", "mean", "of self, over all inputs"), cell("max_bytes", "max", "the largest self of an input"),
+        {key: "max_input", title: "in", left: true, hint_title: "the input that has the largest", value: (row) => row.max_input ?? ""}
+    ];
 }
 
 // Columns of self and total with their shares of the whole.
@@ -38,6 +66,7 @@ export function value_columns(answer) {
             hint_title: "what it asked for itself",
             hint: (row) => count(row.self_bytes)
         },
+        ...estimate_columns(answer),
         {key: "self_share", title: "%", value: (row) => row.self_bytes, text: (row, n) => percent(n, whole)},
         {key: "count", title: count_title(answer.metric), value: (row) => row.self_count, text: (row, n) => count(n)},
         {
@@ -51,7 +80,7 @@ export function value_columns(answer) {
         },
         {key: "total_share", title: "%", value: (row) => row.total_bytes, text: (row, n) => percent(n, whole)},
     ];
-    return flat ? columns.slice(0, 3) : columns;
+    return [...(flat ? columns.filter((column) => !column.key.startsWith("total")) : columns), ...spread_columns(answer)];
 }
 
 export function name_columns(by) {
@@ -131,6 +160,13 @@ async function opened_row(now, answer, row) {
             el("b", {}, amount(one.bytes, stacks.unit)), ` in ${count(one.count)} · ${one.thread}`, stack_list(one.stack))))] : null];
 }
 
+// The 95 % interval of a sum that is an estimate.
+export function sum_interval(answer) {
+    const of = answer.intervals && answer.intervals.sum;
+    return of && of.low_bytes !== null ? el("span", {class: "quiet", id: "sum-interval"}, `(${estimate_text(of.low_bytes, of.high_bytes, answer.unit)})`)
+                                       : null;
+}
+
 function ignored_line(answer) {
     const parts = [];
     if (answer.ignored && answer.ignored.count)
@@ -139,6 +175,18 @@ function ignored_line(answer) {
     if (answer.outside && answer.outside.count)
         parts.push(`outside of the filter: ${amount(answer.outside.bytes, answer.unit)}`);
     return parts.length ? el("p", {class: "quiet"}, parts.join("; ")) : null;
+}
+
+// Of a merged recording: how the sum is spread over the inputs, and which of them differ.
+export function spread_lines(answer, now) {
+    const merged = answer.merged;
+    if (!merged)
+        return null;
+    const outliers = now.since || now.at ? "" : outliers_text(merged, answer.unit);
+    return [
+        el("p", {class: "quiet", id: "spread"}, el("b", {}, "spread "), spread_text(merged.sum, merged.inputs, answer.unit)),
+        outliers ? el("p", {class: "quiet", id: "outliers"}, el("b", {}, "outliers "), outliers) : null
+    ];
 }
 
 async function draw_report(now) {
@@ -150,10 +198,11 @@ async function draw_report(now) {
     const content = el("div", {},
         el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)} by ${answer.by}`),
             el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
+            sum_interval(answer),
             el("span", {class: "quiet"},
                 `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length + left_out)} rows`),
             now.by === "function" ? matched_share(now) : null),
-        ignored_line(answer), data_table({
+        spread_lines(answer, now), ignored_line(answer), data_table({
             columns,
             rows: answer.rows,
             more,

@@ -1,5 +1,5 @@
 // shell: the frame around the views: header, tabs, controls, timeline, and the command at the bottom.
-import {badge_of} from "./badge.js";
+import {badge_of, origin_line} from "./badge.js";
 import {draw_controls, find_lacking_metrics} from "./controls.js";
 import {core} from "./core.js";
 import {button, el, replace} from "./dom.js";
@@ -28,6 +28,7 @@ export function toggle_theme() {
 
 function build_frame() {
     parts.head = el("header", {id: "head"});
+    parts.origin = el("div", {id: "origin"});
     parts.tabs = el("nav", {id: "tabs", "aria-label": "Views"});
     parts.controls = el("div", {id: "controls"});
     parts.timeline = el("div", {id: "timeline"});
@@ -36,7 +37,7 @@ function build_frame() {
     parts.command = el("code", {id: "command"});
     parts.said = el("output", {id: "said", role: "status"});
     parts.help = help_dialog(views);
-    replace(document.getElementById("app"), parts.head, parts.tabs, parts.controls, parts.timeline, parts.tools,
+    replace(document.getElementById("app"), parts.head, parts.origin, parts.tabs, parts.controls, parts.timeline, parts.tools,
         parts.view,
         el("footer", {id: "foot"}, el("span", {class: "prompt", "aria-hidden": "true"}, "$"), parts.command,
             button("Copy command", copy_command,
@@ -55,7 +56,7 @@ export function say(text) {
 
 function shown_command() {
     const view = current_view(), which = view.which ? view.which(state) : Number(state.file);
-    return "tidemark " + command_text(core.words(view.words(state), which).filter((word) => word !== "--json"));
+    return "tidemark " + command_text(core.words(view.words(state, timeline), which).filter((word) => word !== "--json"));
 }
 
 export async function copy_command() {
@@ -70,17 +71,16 @@ export function show_help() {
 function draw_head(report) {
     const command = report.command.join(" "), name = base_name(report.command[0] || "");
     document.title = `${name} · tidemark`;
-    const ended = report.signal ? `killed by signal ${report.signal}`
-        : report.exit_code === null ? ""
-                                    : `exit status ${report.exit_code}`;
     replace(parts.head, el("span", {class: "brand"}, el("i", {class: "wave", "aria-hidden": "true"}), "tidemark"),
         el("h1", {title: command}, shorten(command, 90)),
         el("span", {class: "quiet facts"},
-            [time(report.duration_ns), ended, report.pid !== null && `pid ${report.pid}`].filter(Boolean).join(" · ")),
+            report.merged ? ""
+                          : [time(report.duration_ns), !core.live && report.ending, report.pid !== null && `pid ${report.pid}`].filter(Boolean).join(" · ")),
         el("span", {class: "spring"}), badge_of(report), core.live ? live_control() : null,
         button(
             "◐", toggle_theme, {class: "icon", id: "theme", title: "light or dark (v)", "aria-label": "light or dark"}),
         button("?", show_help, {class: "icon", id: "show-help", title: "help (?)", "aria-label": "help"}));
+    replace(parts.origin, origin_line(report));
 }
 
 // A recording that goes on is looked at again every few seconds, until the reader wants to hold still.
@@ -169,7 +169,8 @@ async function draw_view(number) {
 
 function draw_timeline_now() {
     const view = current_view();
-    const timed = view.timeline !== false && !(timeline && timeline.duration_ns === null); // an imported one may have no times
+    // An imported recording may have no times, and a merged one has no course over time.
+    const timed = view.timeline !== false && !(timeline && (timeline.duration_ns === null || timeline.report.merged));
     parts.timeline.hidden = !timed;
     if (timeline && timed)
         draw_timeline(parts.timeline, timeline, view.id === "summary");

@@ -3,7 +3,8 @@ import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
 import {limits_of} from "./limits.js";
-import {name_columns, value_columns} from "./report.js";
+import {estimate_text} from "./origin.js";
+import {name_columns, spread_lines, value_columns} from "./report.js";
 import {csv_of} from "./save.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";
@@ -63,16 +64,25 @@ function known_tile(title, number, value, details, go) {
                            : number_tile(title, value, details.filter((part) => part).join(", "), go, number);
 }
 
+// Of a total, what is known beside it: the interval of an estimate, how it is spread over merged recordings.
+function total_details(report, name) {
+    const interval = report.intervals && report.intervals[name], spread = report.merged && report.merged.totals[name];
+    return [
+        interval && interval.low_bytes !== null && estimate_text(interval.low_bytes, interval.high_bytes),
+        spread && `at most ${bytes(spread.max)} in one${spread.max_input ? ` (${spread.max_input})` : ""}`
+    ];
+}
+
 // Totals are those of the chosen moment or window.
 function tiles_of(report, leaks, state) {
     const t = report.totals, sampling = report.sampling || {}, window = state.mode !== "at";
     const tiles = [
-        known_tile("peak", t.peak_bytes, bytes(t.peak_bytes), [t.peak_time_ns !== null && `at ${time(t.peak_time_ns)}`],
+        known_tile("peak", t.peak_bytes, bytes(t.peak_bytes), [t.peak_time_ns !== null && !report.merged && `at ${time(t.peak_time_ns)}`, ...total_details(report, "peak_bytes")],
             {view: "flame", metric: "peak"}),
         known_tile(window ? "change of live" : `live at ${state.at || "end"}`, t.live_bytes, bytes(t.live_bytes),
-            [t.live_blocks !== null && `in ${counted(t.live_blocks, "block")}`], {view: "table", metric: "live"}),
+            [t.live_blocks !== null && `in ${counted(t.live_blocks, "block")}`, ...total_details(report, "live_bytes")], {view: "table", metric: "live"}),
         known_tile(window ? "allocated in the window" : "allocated", t.bytes_allocated, bytes(t.bytes_allocated),
-            [t.allocations !== null && `in ${counted(t.allocations, "allocation")}`], {view: "table", metric: "total"}),
+            [t.allocations !== null && `in ${counted(t.allocations, "allocation")}`, ...total_details(report, "bytes_allocated")], {view: "table", metric: "total"}),
         known_tile("temporary", t.temporary_allocations,
             t.allocations ? `${fixed(t.temporary_allocations / t.allocations * 100, 1)} %` : "-",
             [`${count(t.temporary_allocations)} freed before the next`], {view: "table", metric: "temporary"}),
@@ -116,6 +126,7 @@ async function draw_summary(state) {
         el("p", {class: "quiet basis"}, findings.basis),
         report ? [el("div", {class: "view-bar holders"}, el("h2", {}, `${question_text(asked, report)}: the largest`),
             button("All", () => change({view: "table", metric: asked.metric}), {id: "all-holders"})),
+        spread_lines(report, state),
         data_table({columns: [...value_columns(report), ...name_columns("function")], rows: report.rows, name: "holders"})] : null);
     const titles = ["kind", "bytes", "count", "title", "function", "file", "line", "why", "do"];
     return {

@@ -2,7 +2,9 @@
 import {core} from "./core.js";
 import {button, el, segmented} from "./dom.js";
 import {amount, count, highest, percent, place_of, whole_place} from "./format.js";
+import {estimate_text} from "./origin.js";
 import {matched_share} from "./search.js";
+import {sum_interval} from "./report.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {matcher} from "./table.js";
@@ -70,9 +72,12 @@ class TreeTable {
         this.draw();
     }
 
+    // With the interval of an estimate, in a tooltip.
     cell(row, bytes, name) {
+        const before = name === "total" ? "total_" : "", low = row[`${before}low_bytes`];
+        const interval = low === undefined ? "" : `, ${estimate_text(low, row[`${before}high_bytes`], this.answer.unit)}`;
         const whole = Math.abs(this.answer.sum.bytes),
-              cell = el("td", {class: "bar", "data-value": bytes, "data-column": name, title: count(bytes)},
+              cell = el("td", {class: "bar", "data-value": bytes, "data-column": name, title: count(bytes) + interval},
                   amount(bytes, this.answer.unit));
         cell.style.setProperty("--share", `${whole ? Math.min(Math.abs(bytes / whole), 1) * 100 : 0}%`);
         cell.classList.toggle("less", bytes < 0);
@@ -149,6 +154,7 @@ async function draw_tree(now) {
     const content = el("div", {},
         el("div", {class: "view-bar"}, el("h2", {}, `${question_text(now, answer)}, from the root`),
             el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
+            sum_interval(answer),
             segmented("Smallest calls shown", [["1", "≥ 1 %"], ["0.5", "≥ 0.5 %"], ["0.05", "≥ 0.05 %"], ["0", "all"]],
                 now.min, (min) => change({min})),
             button("Open all", () => tree.open_all(), {id: "open-all"}),

@@ -17,10 +17,7 @@
 
 #include "machine/registers.h"
 
-#define REMOTE_SUPPORTED  0
-#define REMOTE_TRAP       "\x00\x00\x20\xd4" /* brk #0 */
-#define REMOTE_TRAP_BYTES 4
-#define REMOTE_TRAP_MOVES 0
+#define REMOTE_SUPPORTED 0
 
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
@@ -58,17 +55,19 @@ static inline uint64_t remote_result(const struct user_regs_struct *r)
     return r->regs[0];
 }
 
+static inline void remote_set_stack(struct user_regs_struct *r, uint64_t stack)
+{
+    r->sp = stack;
+}
+
 static inline void remote_set_call(struct user_regs_struct *r, uint64_t function,
-                                   const uint64_t arguments[4], uint64_t stack_end,
-                                   uint64_t returns_to, uint64_t *slot)
+                                   const uint64_t arguments[4], uint64_t stack)
 {
     for (unsigned i = 0; i < 4; i++)
         r->regs[i] = arguments[i];
     r->regs[29] = 0;
-    r->regs[30] = returns_to;
-    r->sp = stack_end & ~UINT64_C(63);
+    r->sp = stack & ~UINT64_C(63);
     r->pc = function;
-    *slot = 0;
 }
 
 static inline void remote_set_system_call(struct user_regs_struct *r, uint64_t instruction,

@@ -2,7 +2,7 @@
  * interrupted: a system call that the handler of a signal has ended. x86-64.
  *
  * The kernel restarts most calls after a handler with SA_RESTART, but some always end with EINTR:
- * sleeping, poll and its kin, and what has a timeout. The handler can restart them itself: their
+ * sleeping, poll and similar calls, and what has a timeout. The handler can restart them itself: their
  * arguments are still in the registers, and their number is in the instruction before.
  */
 #ifndef TIDE_MACHINE_INTERRUPTED_H

@@ -14,10 +14,7 @@
 
 #include "machine/registers.h"
 
-#define REMOTE_SUPPORTED  1
-#define REMOTE_TRAP       "\xcc" /* an instruction that stops the thread, */
-#define REMOTE_TRAP_BYTES 1
-#define REMOTE_TRAP_MOVES 1 /* and how far the program counter is behind it then */
+#define REMOTE_SUPPORTED 1
 
 #define REMOTE_DIRECTION 0x400u /* flags that a function expects to be clear */
 #define REMOTE_STEP      0x100u
@@ -88,24 +85,26 @@ static inline uint64_t remote_result(const struct user_regs_struct *r)
     return r->rax;
 }
 
-/* Sets the registers for a call with up to four arguments. *slot: where on the stack the return
- * address is to be written; 0: it is in a register. */
-static inline void remote_set_call(struct user_regs_struct *r, uint64_t function,
-                                   const uint64_t arguments[4], uint64_t stack_end,
-                                   uint64_t returns_to, uint64_t *slot)
+static inline void remote_set_stack(struct user_regs_struct *r, uint64_t stack)
 {
-    (void)returns_to;
+    r->rsp = stack;
+}
+
+/* Sets the registers for a call with up to four arguments. The address to return to is on the stack
+ * already. */
+static inline void remote_set_call(struct user_regs_struct *r, uint64_t function,
+                                   const uint64_t arguments[4], uint64_t stack)
+{
     r->rip = function;
     r->rdi = arguments[0];
     r->rsi = arguments[1];
     r->rdx = arguments[2];
     r->rcx = arguments[3];
     r->rax = 0;
-    r->rsp = (stack_end & ~UINT64_C(63)) - 8;
+    r->rsp = stack;
     r->rbp = 0;
     r->eflags &= ~(uint64_t)(REMOTE_DIRECTION | REMOTE_STEP);
     r->orig_rax = UINT64_MAX; /* no system call is to be begun again */
-    *slot = r->rsp;
 }
 
 /* The same for a system call by the instruction at `instruction`. */

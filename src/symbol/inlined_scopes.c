@@ -1,4 +1,4 @@
-#include "symbol/scopes.h"
+#include "symbol/inlined_scopes.h"
 
 #include <dwarf.h>
 

@@ -96,6 +96,14 @@ static void about_to_fork(bool told)
     }
 }
 
+/* In the child, whose first allocation says hello, sampled or not. */
+static void forked(void)
+{
+    tide_sample_left = 0;
+    if (cpu_timer_wanted())
+        cpu_timer_forked();
+}
+
 EXPORT pid_t fork(void)
 {
     if (UNLIKELY(!next.fork))
@@ -104,8 +112,8 @@ EXPORT pid_t fork(void)
     pid_t child = next.fork();
     if (child)
         tls.fork_told = false; /* what this thread makes by other means is not */
-    else if (cpu_timer_wanted())
-        cpu_timer_forked();
+    else
+        forked();
     return child;
 }
 
@@ -116,7 +124,10 @@ EXPORT pid_t _Fork(void)
     if (UNLIKELY(!next.fork))
         recorder_start();
     about_to_fork(false); /* without what libc does for malloc's sake */
-    return next._Fork ? next._Fork() : next.fork();
+    pid_t child = next._Fork ? next._Fork() : next.fork();
+    if (!child)
+        tide_sample_left = 0;
+    return child;
 }
 
 /* The new thread cannot ask for the size of its stack without allocating. */

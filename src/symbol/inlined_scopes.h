@@ -1,5 +1,5 @@
 /*
- * scopes: the functions of one DWARF unit and the calls inlined into them, by address.
+ * inlined_scopes: the functions of one DWARF unit and the calls inlined into them, by address.
  *
  * Asking libdw for the scopes of an address walks the unit's tree each time. Here the functions of
  * a unit are listed once, and what lies in a function is read when an address first falls into it:
@@ -15,8 +15,8 @@
  * Ownership: {0} is empty; scopes_release frees. The entries belong to the Dwarf, which must
  * outlive it.
  */
-#ifndef TIDE_SYMBOL_SCOPES_H
-#define TIDE_SYMBOL_SCOPES_H
+#ifndef TIDE_SYMBOL_INLINED_SCOPES_H
+#define TIDE_SYMBOL_INLINED_SCOPES_H
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>

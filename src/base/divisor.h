@@ -1,0 +1,17 @@
+#ifndef TIDE_BASE_DIVISOR_H
+#define TIDE_BASE_DIVISOR_H
+
+#include <stdint.h>
+
+/* The greatest common divisor of two numbers; of 0 and n it is n. */
+static inline uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+#endif

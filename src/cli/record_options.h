@@ -1,0 +1,29 @@
+/*
+ * record_options: the options that `run` and `attach` share: where to write, and how to record.
+ */
+#ifndef TIDE_CLI_RECORD_OPTIONS_H
+#define TIDE_CLI_RECORD_OPTIONS_H
+
+#include <getopt.h>
+
+#include "base/err.h"
+#include "collect/session/session.h"
+
+#define RECORD_OUTPUT      "tidemark.%n.%p.tide" /* unless -o is given */
+#define RECORD_INTERVAL_NS 1000000               /* unless --interval is given */
+
+enum { OPT_OUTPUT = 'o', OPT_ON_FULL = 512, OPT_INTERVAL, OPT_PYTHON, OPT_SCAN };
+
+/* Rows of a table for getopt_long; -o is a letter of its own. */
+#define RECORD_OPTIONS                                                                             \
+    {"on-full", required_argument, NULL, OPT_ON_FULL},                                             \
+        {"interval", required_argument, NULL, OPT_INTERVAL},                                       \
+        {"python", required_argument, NULL, OPT_PYTHON},                                           \
+    {                                                                                              \
+        "scan", required_argument, NULL, OPT_SCAN                                                  \
+    }
+
+/* 0: the option was taken; 1: it is not one of these; -EINVAL and a sentence: its value is wrong. */
+int record_option_take(struct session_options *o, int option, const char *value, struct err *err);
+
+#endif

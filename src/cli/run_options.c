@@ -1,0 +1,502 @@
+#include "cli/run_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/amount.h"
+#include "cli/options.h"
+#include "cli/record_options.h"
+#include "model/moment.h"
+#include "model/pattern.h"
+#include "model/suppress.h"
+
+#define PUSH_EVERY_NS  UINT64_C(60000000000)
+#define LEAST_EVERY_NS 1e8 /* of --snapshot-every and --every */
+
+enum {
+    OPT_ONLY = 256,
+    OPT_NO_FOLLOW,
+    OPT_PAUSED,
+    OPT_DORMANT,
+    OPT_NO_SCAN,
+    OPT_CPU,
+    OPT_CPU_SIGNAL,
+    OPT_FAULTS,
+    OPT_ONLY_CPU,
+    OPT_ONLY_FAULTS,
+    OPT_ALL,
+    OPT_MARK_ON,
+    OPT_PLANT_LEAK,
+    OPT_WITHIN,
+    OPT_IGNORE,
+    OPT_SUPPRESSIONS,
+    OPT_SNAPSHOT_EVERY,
+    OPT_SNAPSHOT_AT,
+    OPT_KEEP,
+    OPT_MERGE,
+    OPT_SAMPLE,
+    OPT_PUSH,
+    OPT_EVERY,
+    OPT_PUSH_LABEL,
+    OPT_QUIET
+};
+
+static const struct option long_options[] = {
+    RECORD_OPTIONS,
+    {"only", required_argument, NULL, OPT_ONLY},
+    {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
+    {"paused", no_argument, NULL, OPT_PAUSED},
+    {"dormant", no_argument, NULL, OPT_DORMANT},
+    {"sample", optional_argument, NULL, OPT_SAMPLE},
+    {"no-scan", no_argument, NULL, OPT_NO_SCAN},
+    {"push", required_argument, NULL, OPT_PUSH},
+    {"every", required_argument, NULL, OPT_EVERY},
+    {"push-label", required_argument, NULL, OPT_PUSH_LABEL},
+    {"cpu", optional_argument, NULL, OPT_CPU},
+    {"cpu-signal", required_argument, NULL, OPT_CPU_SIGNAL},
+    {"faults", optional_argument, NULL, OPT_FAULTS},
+    {"only-cpu", optional_argument, NULL, OPT_ONLY_CPU},
+    {"only-faults", optional_argument, NULL, OPT_ONLY_FAULTS},
+    {"all", no_argument, NULL, OPT_ALL},
+    {"mark-on", required_argument, NULL, OPT_MARK_ON},
+    {"plant-leak", required_argument, NULL, OPT_PLANT_LEAK},
+    {"within", required_argument, NULL, OPT_WITHIN},
+    {"ignore", required_argument, NULL, OPT_IGNORE},
+    {"suppressions", required_argument, NULL, OPT_SUPPRESSIONS},
+    {"snapshot-every", required_argument, NULL, OPT_SNAPSHOT_EVERY},
+    {"snapshot-at", required_argument, NULL, OPT_SNAPSHOT_AT},
+    {"keep", required_argument, NULL, OPT_KEEP},
+    {"merge", required_argument, NULL, OPT_MERGE},
+    {"quiet", no_argument, NULL, OPT_QUIET},
+    {0},
+};
+
+static const char help[] =
+    "usage: tidemark run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Runs PROGRAM and records every allocation with its whole stack. The exit status is the\n"
+    "program's own (128+n for signal n); 125 if recording could not start, 126 or 127 if the\n"
+    "program could not.\n"
+    "\n"
+    "  -o FILE            where to write (default tidemark.%n.%p.tide); %n program, %p pid, %h "
+    "host,\n"
+    "                     %t start time, %q{VAR} environment variable, %% a percent sign;\n"
+    "                     '|command' pipes the finished recording to a shell command (there is no\n"
+    "                     '-': stdout is the program's)\n"
+    "      --only NAME    record only processes whose program name contains NAME (repeatable)\n"
+    "      --no-follow    do not record children\n"
+    "      --paused       start with recording off; tide_resume() or 'tidemark ctl PID resume'\n"
+    "                     turn it on\n"
+    "      --dormant      load the recorder and do nothing with it until 'tidemark ctl PID "
+    "start';\n"
+    "                     'stop' makes it dormant again\n"
+    "      --sample[=BYTES]\n"
+    "                     for production: record one allocation per BYTES allocated (default\n"
+    "                     512KiB), at random; all figures are then estimates, with their error\n"
+    "      --scan=WHEN    scan for leaks at the end: 'auto' (the default) if that takes less than\n"
+    "                     5 % of the run or 200 ms, 'full' however long it takes, 'off' never:\n"
+    "                     blocks are then not classified as lost or reachable\n"
+    "      --no-scan      the same as --scan=off\n"
+    "      --cpu[=HZ]     also sample CPU time, with stacks, HZ times in each second of CPU time "
+    "of\n"
+    "                     each thread (default 999; by timers 99)\n"
+    "      --cpu=timer    CPU time by timers in the program: with Python frames, and where perf\n"
+    "                     events are forbidden; --cpu chooses them then by itself\n"
+    "      --cpu=perf     CPU time by perf events, or do not start\n"
+    "      --cpu-signal N the real-time signal that the timers send (34 to 64; default: the "
+    "highest\n"
+    "                     that the program does not use)\n"
+    "      --cpu=wall     also time off the processor: waiting, or ready to run\n"
+    "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
+    "      --only-cpu[=HZ|wall], --only-faults[=N]\n"
+    "                     only that, with nothing preloaded: works for static programs too\n"
+    "      --all          CPU time (or page faults) of all processes of this user, or as root of "
+    "all\n"
+    "                     there are, until PROGRAM ends or, without one, until Ctrl-C; nothing is\n"
+    "                     preloaded; with --only NAME of programs of that name\n"
+    "      --mark-on FUNCTION\n"
+    "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
+    "'_ZN1A1fEv',\n"
+    "                     'Processor::event'; FUNCTION#50 is then a moment for reports\n"
+    "      --plant-leak SIZE\n"
+    "                     leak SIZE touched bytes at every mark of the program: a check of the\n"
+    "                     measurement, which 'tidemark growth' must find\n"
+    "      --within REGEX, --ignore REGEX, --suppressions FILE\n"
+    "                     defaults for reports, kept in the recording (repeatable): only, or not,\n"
+    "                     stacks with a matching function; not those of a suppression file of\n"
+    "                     LeakSanitizer or valgrind\n"
+    "      --snapshot-every DURATION\n"
+    "                     write the recording so far to a file of its own every 30s, 10m, 1h\n"
+    "      --snapshot-at rss=SIZE|live+N%|peak|oom\n"
+    "                     likewise when a process's resident memory reaches SIZE, when the live "
+    "heap\n"
+    "                     is N % above that of the last snapshot, at a new highest live heap (by "
+    "10 %\n"
+    "                     or more), or when memory is nearly used up (repeatable)\n"
+    "      --keep N       keep only the N newest of these snapshots\n"
+    "      --push URL     send what is live to Pyroscope, again and again and at the end, see\n"
+    "                     tidemark-push(1)\n"
+    "      --every DURATION, --push-label KEY=VALUE\n"
+    "                     of --push: how often (default: 60s); a label (repeatable)\n"
+    "      --on-full=wait|drop\n"
+    "                     when a thread's buffer is full: let it wait (default), or drop events\n"
+    "                     and count them\n"
+    "      --interval MS  length of the first intervals of the log (default 1); they get longer "
+    "as\n"
+    "                     the run does\n"
+    "      --python=auto|off|objects\n"
+    "                     auto (default): stacks have the frames of Python 3.8 to 3.15; off: only\n"
+    "                     native frames; objects: as auto, and every Python object is a block\n"
+    "      --merge FILE   of the ranks of a parallel job (mpirun, srun): merge their recordings "
+    "into\n"
+    "                     FILE as they end, or into one for each machine, see tidemark-merge(1);\n"
+    "                     with -o the recordings of the ranks are kept\n"
+    "      --quiet        no progress line, no summary; of ranks other than 0 there is none "
+    "anyway\n"
+    "      --help         this text\n"
+    "\n"
+    "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n"
+    "\n"
+    "Examples:\n"
+    "\n"
+    "  tidemark run ./simulation --events 100\n"
+    "  tidemark run python3 script.py\n"
+    "  tidemark run --mark-on Processor::event ./simulation\n"
+    "  tidemark run -o '/tmp/%n.%p.tide' --only cmsRun -- ./job.sh\n"
+    "  tidemark run -o '|zstd > app.tide.zst' ./app\n"
+    "  mpirun -n 64 tidemark run --merge job.tide ./solver\n";
+
+static int add_pattern(struct run_options *o, enum default_kind kind, const char *text,
+                       struct err *err)
+{
+    const char *option = kind == DEFAULT_WITHIN ? "--within" : "--ignore";
+    struct pattern_list list = {0};
+    int code = pattern_list_add(&list, text, option, err);
+    pattern_list_release(&list);
+    if (!code && !pattern_is_harmless(text))
+        code =
+            err_set(err, -EINVAL, "%s '%s' is too long, refers back or repeats too much to be kept",
+                    option, text);
+    if (code)
+        return code;
+    *vec_push(&o->defaults) = (struct recorded_default){kind, xstrdup(""), xstrdup(text)};
+    return 0;
+}
+
+/* Read now: what is wrong in it is told before the program starts. */
+static int add_suppressions(struct run_options *o, const char *path, struct err *err)
+{
+    struct suppressions list = {0};
+    struct strbuf text = {0};
+    strbuf_puts(&text, "");
+    int code = suppressions_read(&list, path, &text, err);
+    suppressions_release(&list);
+    if (code) {
+        strbuf_release(&text);
+        return code;
+    }
+    *vec_push(&o->defaults) =
+        (struct recorded_default){DEFAULT_SUPPRESSIONS, xstrdup(path), strbuf_detach(&text)};
+    return 0;
+}
+
+/* --sample was given: what it does not go with, and which blocks are chosen. */
+static int prepare_sample(struct run_options *o, struct err *err)
+{
+    const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: the same blocks again */
+    struct timespec now;
+    if (o->only_samples)
+        return err_set(err, -EINVAL,
+                       "--sample needs the recorder in the program: it goes with none of "
+                       "--only-cpu, --only-faults and --all");
+    if (o->session.python_objects || o->session.sampling.fault_period ||
+        o->session.plant_leak_bytes || o->session.full_scan)
+        return err_set(err, -EINVAL, "%s needs every allocation: it does not go with --sample",
+                       o->session.python_objects     ? "--python=objects"
+                       : o->session.plant_leak_bytes ? "--plant-leak"
+                       : o->session.full_scan        ? "--scan=full"
+                                                     : "--faults");
+    clock_gettime(CLOCK_REALTIME, &now);
+    o->session.sample_seed =
+        seed ? strtoull(seed, NULL, 10)
+             : ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 1000003 + (uint64_t)getpid();
+    o->session.no_scan = true; /* what points to a block may be in one that is not recorded */
+    return 0;
+}
+
+static int take_sample(struct run_options *o, const char *value, struct err *err)
+{
+    int64_t bytes = (int64_t)512 << 10;
+    if (value && (!amount_parse(value, &bytes) || bytes < SAMPLE_BYTES_LEAST ||
+                  bytes > (int64_t)SAMPLE_BYTES_MOST))
+        return err_set(err, -EINVAL,
+                       "--sample takes a size from 64 B to 1 TiB, such as 512KiB, not '%s'", value);
+    o->session.sample_bytes = (uint64_t)bytes;
+    return 0;
+}
+
+static int take_faults(struct run_options *o, const char *value, struct err *err)
+{
+    char *end;
+    double n = value ? strtod(value, &end) : 1;
+    if (value && (!*value || *end || !(n >= 1 && n <= 1e9)))
+        return err_set(err, -EINVAL, "--faults takes a number of faults, 1 or more, not '%s'",
+                       value);
+    o->session.sampling.fault_period = (uint64_t)n;
+    return 0;
+}
+
+static int take_mark_on(struct run_options *o, const char *value, struct err *err)
+{
+    if (!*value || (value[strlen(value) - 1] == ')' && !strstr(value, "operator")))
+        return err_set(err, -EINVAL,
+                       "--mark-on takes the name of a function, without parameters, not '%s'",
+                       value);
+    *vec_push(&o->mark_on) = value;
+    return 0;
+}
+
+static int take_plant_leak(struct run_options *o, const char *value, struct err *err)
+{
+    int64_t bytes;
+    if (!amount_parse(value, &bytes) || bytes < 1)
+        return err_set(err, -EINVAL, "--plant-leak takes a size such as 10MiB, not '%s'", value);
+    o->session.plant_leak_bytes = (uint64_t)bytes;
+    return 0;
+}
+
+static int take_every(uint64_t *out_ns, const char *option, const char *value, struct err *err)
+{
+    double ns;
+    if (!duration_parse(value, &ns) || ns < LEAST_EVERY_NS)
+        return err_set(err, -EINVAL,
+                       "%s takes a duration such as 30s or 10m, 0.1s or more, not '%s'", option,
+                       value);
+    *out_ns = (uint64_t)ns;
+    return 0;
+}
+
+static int take_keep(struct run_options *o, const char *value, struct err *err)
+{
+    char *end;
+    unsigned long keep = strtoul(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || *end || keep < 1 || keep > 1000000)
+        return err_set(err, -EINVAL, "--keep takes a number of snapshots, 1 or more, not '%s'",
+                       value);
+    o->session.keep_snapshots = (unsigned)keep;
+    return 0;
+}
+
+/* `option` is the one that `code` belongs to. */
+static int name_option(const char *option, int code, struct err *err)
+{
+    struct err why = *err;
+    return code ? err_set(err, code, "%s: %s", option, why.text) : 0;
+}
+
+/* One option with its value; 0, or -EINVAL and a sentence. */
+static int take(void *context, int option, char *value, struct err *err)
+{
+    struct run_options *o = context;
+    switch (option) {
+    case OPT_ONLY:
+        strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", value);
+        return 0;
+    case OPT_NO_FOLLOW:
+        o->session.no_follow = true;
+        return 0;
+    case OPT_PAUSED:
+        o->session.paused = true;
+        return 0;
+    case OPT_DORMANT:
+        o->session.dormant = true;
+        return 0;
+    case OPT_SAMPLE:
+        return take_sample(o, value, err);
+    case OPT_NO_SCAN:
+        return record_option_take(&o->session, OPT_SCAN, "off", err);
+    case OPT_ONLY_CPU:
+    case OPT_CPU:
+        o->only_samples |= option == OPT_ONLY_CPU;
+        return cpu_request_add(&o->cpu, value)
+                   ? 0
+                   : err_set(err, -EINVAL,
+                             "--cpu takes samples per second, 1 to 10000, 'wall', 'timer' or "
+                             "'perf', not '%s'",
+                             value);
+    case OPT_CPU_SIGNAL:
+        return cpu_request_signal(&o->cpu, value)
+                   ? 0
+                   : err_set(err, -EINVAL,
+                             "--cpu-signal takes the number of a real-time signal, 34 to 64, not "
+                             "'%s'",
+                             value);
+    case OPT_ONLY_FAULTS:
+    case OPT_FAULTS:
+        o->only_samples |= option == OPT_ONLY_FAULTS;
+        return take_faults(o, value, err);
+    case OPT_ALL:
+        o->session.all = o->only_samples = true;
+        return 0;
+    case OPT_MARK_ON:
+        return take_mark_on(o, value, err);
+    case OPT_PLANT_LEAK:
+        return take_plant_leak(o, value, err);
+    case OPT_WITHIN:
+        return add_pattern(o, DEFAULT_WITHIN, value, err);
+    case OPT_IGNORE:
+        return add_pattern(o, DEFAULT_IGNORE, value, err);
+    case OPT_SUPPRESSIONS:
+        return add_suppressions(o, value, err);
+    case OPT_SNAPSHOT_EVERY:
+        return take_every(&o->session.snapshot_every_ns, "--snapshot-every", value, err);
+    case OPT_SNAPSHOT_AT:
+        return trigger_parse(value, vec_push(&o->triggers))
+                   ? 0
+                   : err_set(err, -EINVAL,
+                             "--snapshot-at takes rss=SIZE, live+N%%, peak or oom, not '%s'",
+                             value);
+    case OPT_KEEP:
+        return take_keep(o, value, err);
+    case OPT_MERGE:
+        o->merge = value;
+        return *value ? 0 : err_set(err, -EINVAL, "--merge takes a file name, not ''");
+    case OPT_PUSH:
+        return name_option("--push", push_target_parse(&o->push.target, value, err), err);
+    case OPT_PUSH_LABEL:
+        *vec_push(&o->push.labels) = value;
+        return name_option("--push-label", push_label_check(value, err), err);
+    case OPT_EVERY:
+        return take_every(&o->push_every_ns, "--every", value, err);
+    case OPT_QUIET:
+        o->quiet = true;
+        return 0;
+    default:
+        o->output_given |= option == OPT_OUTPUT;
+        return record_option_take(&o->session, option, value, err);
+    }
+}
+
+/* Options that exclude or need each other. */
+static int check(struct run_options *o, bool has_program, struct err *err)
+{
+    bool snapshots = o->triggers.count || o->session.snapshot_every_ns;
+    if (o->output_given && *o->session.output == '|' && (o->merge || o->push.target.url))
+        return err_set(err, -EINVAL, "%s needs a recording in a file; leave out -o '%s'",
+                       o->merge ? "--merge" : "--push", o->session.output);
+    if (!o->push.target.url && (o->push_every_ns || o->push.labels.count))
+        return err_set(err, -EINVAL, "--every and --push-label are for --push");
+    if (o->push.target.url && snapshots)
+        return err_set(err, -EINVAL, "--push goes with neither --snapshot-every nor --snapshot-at");
+    if (o->session.keep_snapshots && !snapshots)
+        return err_set(err, -EINVAL, "--keep is for --snapshot-every and --snapshot-at");
+    if (!has_program && !o->session.all)
+        return err_set(err, -EINVAL, "no program given: tidemark run [OPTIONS] [--] PROGRAM");
+    if (o->session.all && o->cpu.wall)
+        return err_set(err, -EINVAL, "--all does not go with --cpu=wall");
+    if (o->session.dormant && o->only_samples)
+        return err_set(err, -EINVAL,
+                       "--dormant needs the recorder in the program: it goes with none of "
+                       "--only-cpu, --only-faults and --all");
+    if (o->session.sample_bytes && prepare_sample(o, err))
+        return -EINVAL;
+    const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
+    return conflict ? err_set(err, -EINVAL, "%s", conflict) : 0;
+}
+
+/* Hands the lists on to the session. `program` is empty where there is none. */
+static void finish(struct run_options *o, char **program)
+{
+    static char *until_stopped[] = {"sleep", "infinity", NULL};
+    o->cpu.asked |= o->session.all && !o->session.sampling.fault_period;
+    o->session.launcher = !*program;
+    o->session.argv = *program ? program : until_stopped;
+    o->session.defaults = o->defaults.items;
+    o->session.default_count = o->defaults.count;
+    o->session.only = o->only.size ? o->only.data : NULL;
+    o->session.mark_on = o->mark_on.items;
+    o->session.mark_on_count = o->mark_on.count;
+    o->session.triggers = o->triggers.items;
+    o->session.trigger_count = o->triggers.count;
+    if (o->push.target.url) {
+        o->session.snapshot_every_ns = o->push_every_ns ? o->push_every_ns : PUSH_EVERY_NS;
+        o->session.push_snapshot = push_snapshot;
+        o->session.push_context = &o->push;
+    }
+}
+
+/* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more, or a
+ * quote that is not closed, which *rest is then left at. */
+static char *next_word(char **rest)
+{
+    char *at = *rest + strspn(*rest, " \t\n"), *word = at, *to = at, quote = 0;
+    if (!*at)
+        return NULL;
+    for (; *at && (quote || !strchr(" \t\n", *at)); at++) {
+        if (quote ? *at == quote : *at == '\'' || *at == '"') {
+            quote = quote ? 0 : *at;
+            continue;
+        }
+        if (*at == '\\' && quote != '\'' && at[1] && (!quote || strchr("\"\\", at[1])))
+            at++;
+        *to++ = *at;
+    }
+    if (quote)
+        return NULL;
+    *rest = *at ? at + 1 : at;
+    *to = '\0';
+    return word;
+}
+
+/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest; *extra: how many, -1: they
+ * cannot be told apart. */
+static char **with_environment(int *argc, char **argv, int *extra)
+{
+    const char *options = getenv("TIDEMARK_OPTIONS");
+    static VEC(char *) all; /* never released: the process ends */
+    *vec_push(&all) = argv[0];
+    char *rest = options ? xstrdup(options) : NULL;
+    for (char *word; rest && (word = next_word(&rest));)
+        *vec_push(&all) = word;
+    *extra = rest && rest[strspn(rest, " \t\n")] ? -1 : (int)all.count - 1;
+    for (int i = 1; i < *argc; i++)
+        *vec_push(&all) = argv[i];
+    *argc = (int)all.count;
+    *vec_push(&all) = NULL;
+    return all.items;
+}
+
+int run_options_parse(struct run_options *o, int argc, char **argv, struct err *err)
+{
+    static const struct options options = {
+        .command = "run", .help = help, .letters = "+:o:h", .table = long_options, .take = take};
+    int extra, code;
+    *o = (struct run_options){
+        .session = {.output = RECORD_OUTPUT, .interval_ns = RECORD_INTERVAL_NS},
+        .push = {.queue_size = PUSH_QUEUE_SIZE, .retries = 1, .quiet = true, .silent = true}};
+    argv = with_environment(&argc, argv, &extra);
+    if (extra < 0)
+        return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s",
+                       getenv("TIDEMARK_OPTIONS"));
+    code = options_parse(&options, argc, argv, o, err);
+    if (!code)
+        code = check(o, optind < argc, err);
+    if (!code && optind <= extra) /* it would be run in place of the program */
+        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
+    if (!code)
+        finish(o, argv + optind);
+    return code;
+}
+
+void run_options_release(struct run_options *o)
+{
+    strbuf_release(&o->only);
+    vec_release(&o->mark_on);
+    vec_release(&o->triggers);
+    vec_release(&o->defaults);
+}

@@ -1,0 +1,226 @@
+#include "model/call_paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is needed while the paths are built. */
+struct builder {
+    struct call_paths *paths;
+    struct frame_table *frames;
+    const struct profile *profile;
+    const bool *wanted;
+    struct suppress_match *suppress;
+    uint32_t *first_child, *next_sibling; /* of the nodes that are needed; 0: none */
+    bool fold_interpreter;
+};
+
+/* Which stacks: where Python's own C code is folded, those with Python frames come first. */
+enum portion { ALL_STACKS, WITH_PYTHON, WITHOUT_PYTHON };
+
+static uint32_t parent_of(const struct profile *p, uint32_t node)
+{
+    uint32_t parent = p->nodes.items[node].parent;
+    return parent < p->nodes.count ? parent : 0;
+}
+
+/*
+ * Links the nodes on the paths of sites that count. Marks before climbing, so that it ends on any
+ * input; nodes on a cycle never hang below the root and are not visited later.
+ */
+static void link_nodes(struct builder *b, enum portion portion)
+{
+    const struct profile *p = b->profile;
+    size_t count = p->nodes.count;
+    uint8_t *needed = xcalloc(count + 1, 1);
+    for (size_t s = 0; s < p->sites.count; s++) {
+        if (b->wanted && !b->wanted[s])
+            continue;
+        uint32_t node = p->sites.items[s].node;
+        if (portion != ALL_STACKS && node < count &&
+            (b->paths->stack_flags[node] & CALL_PYTHON) !=
+                (portion == WITH_PYTHON ? CALL_PYTHON : 0))
+            continue;
+        while (node && node < count && !needed[node]) {
+            needed[node] = 1;
+            node = parent_of(p, node);
+        }
+    }
+    memset(b->first_child, 0, (count + 1) * sizeof *b->first_child);
+    for (size_t i = count; i-- > 1;) /* backwards, so that children are in order */
+        if (needed[i]) {
+            uint32_t parent = parent_of(p, (uint32_t)i);
+            b->next_sibling[i] = b->first_child[parent];
+            b->first_child[parent] = (uint32_t)i;
+        }
+    free(needed);
+}
+
+static uint32_t add_call(struct call_paths *p, uint32_t parent, uint32_t frame, uint32_t node,
+                         uint16_t flags)
+{
+    *vec_push(&p->parent) = parent;
+    *vec_push(&p->frame) = frame;
+    *vec_push(&p->node) = node;
+    *vec_push(&p->flags) = flags;
+    return (uint32_t)p->parent.count - 1;
+}
+
+static void enter_node(struct builder *b, uint32_t node)
+{
+    struct call_paths *p = b->paths;
+    uint32_t above = parent_of(b->profile, node), call = p->leaf[above];
+    uint16_t flags = p->stack_flags[above];
+    uint32_t rule = p->rule ? p->rule[above] : SUPPRESS_NONE;
+    struct frame_run run = frame_table_run(b->frames, node);
+    for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
+        uint32_t frame = b->frames->list.items[run.first + i];
+        uint16_t f = b->frames->frames.items[frame].flags;
+        flags |= f;
+        uint32_t own = p->rule ? suppress_match_frame(b->suppress, frame) : SUPPRESS_NONE;
+        rule = own < rule ? own : rule;
+        if (!(f & CALL_DROPPED) &&
+            !(b->fold_interpreter && b->frames->frames.items[frame].interpreter))
+            call = add_call(p, call, frame, node, f);
+    }
+    p->leaf[node] = call;
+    p->stack_flags[node] = flags;
+    if (p->rule)
+        p->rule[node] = rule;
+}
+
+static void note_flags(struct builder *b, uint32_t node)
+{
+    uint16_t *flags = b->paths->stack_flags;
+    flags[node] = flags[parent_of(b->profile, node)];
+    struct frame_run run = frame_table_run(b->frames, node);
+    for (uint32_t i = 0; i < run.count; i++)
+        flags[node] |= b->frames->frames.items[b->frames->list.items[run.first + i]].flags;
+}
+
+static void note_order(struct builder *b, uint32_t node)
+{
+    *vec_push(&b->paths->order) = node;
+}
+
+static void visit_nodes(struct builder *b, void (*visit)(struct builder *b, uint32_t node))
+{
+    uint32_t node = b->first_child[0];
+    while (node) {
+        visit(b, node);
+        if (b->first_child[node]) {
+            node = b->first_child[node];
+            continue;
+        }
+        while (node && !b->next_sibling[node])
+            node = parent_of(b->profile, node);
+        node = node ? b->next_sibling[node] : 0;
+    }
+}
+
+/* Is Python's own C code listed, or is there none? */
+static bool lists_interpreter(const struct frame_table *t)
+{
+    const struct profile *p = t->profile;
+    if (t->focus && (t->focus->no_fold || t->focus->native_only))
+        return true;
+    for (size_t i = 0; i < p->frames.count; i++)
+        if (p->frames.items[i].kind == FRAME_PYTHON)
+            return false;
+    return true;
+}
+
+/*
+ * The C code of Python is left out of stacks with Python frames, but others have nothing else. So
+ * the outer frames that both have are there twice: once for each.
+ */
+static void add_calls(struct builder *b)
+{
+    link_nodes(b, ALL_STACKS);
+    if (!b->wanted)
+        visit_nodes(b, note_order);
+    if (b->paths->interpreter) {
+        visit_nodes(b, enter_node);
+        return;
+    }
+    visit_nodes(b, note_flags);
+    link_nodes(b, WITH_PYTHON);
+    b->fold_interpreter = true;
+    visit_nodes(b, enter_node);
+    b->fold_interpreter = false;
+    link_nodes(b, WITHOUT_PYTHON); /* after it: which call is charged is decided last */
+    visit_nodes(b, enter_node);
+}
+
+void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted,
+                      struct suppress_match *suppress)
+{
+    size_t nodes = frames->profile->nodes.count + 1;
+    *p = (struct call_paths){.leaf = xcalloc(nodes, sizeof *p->leaf),
+                             .stack_flags = xcalloc(nodes, sizeof *p->stack_flags),
+                             .interpreter = lists_interpreter(frames)};
+    struct builder b = {.paths = p,
+                        .frames = frames,
+                        .profile = frames->profile,
+                        .wanted = wanted,
+                        .suppress = suppress,
+                        .first_child = xcalloc(nodes, sizeof *b.first_child),
+                        .next_sibling = xcalloc(nodes, sizeof *b.next_sibling)};
+    if (suppress && suppress->rules.count) {
+        p->rule = xmalloc(nodes * sizeof *p->rule);
+        memset(p->rule, 0xff, nodes * sizeof *p->rule);
+    }
+    add_call(p, 0, CALL_NONE, 0, 0);
+    add_calls(&b);
+    free(b.first_child);
+    free(b.next_sibling);
+}
+
+void call_paths_release(struct call_paths *p)
+{
+    vec_release(&p->parent);
+    vec_release(&p->frame);
+    vec_release(&p->node);
+    vec_release(&p->flags);
+    vec_release(&p->order);
+    free(p->leaf);
+    free(p->stack_flags);
+    free(p->rule);
+    free(p->merged.of_call);
+    free(p->merged.parent);
+    free(p->merged.key);
+    *p = (struct call_paths){0};
+}
+
+void call_paths_set_flags(struct call_paths *p, const struct frame_table *frames)
+{
+    uint16_t *of_run = xcalloc(frames->runs.count + 1, sizeof *of_run);
+    for (size_t i = 0; i < frames->runs.count; i++) {
+        struct frame_run run = frames->runs.items[i];
+        for (uint32_t k = 0; k < run.count; k++)
+            of_run[i] |= frames->frames.items[frames->list.items[run.first + k]].flags;
+    }
+    for (size_t i = 0; i < p->order.count; i++) {
+        uint32_t node = p->order.items[i];
+        p->stack_flags[node] =
+            p->stack_flags[parent_of(frames->profile, node)] | of_run[frames->run_of[node]];
+    }
+    for (size_t c = 1; c < p->frame.count; c++)
+        p->flags.items[c] = frames->frames.items[p->frame.items[c]].flags;
+    free(of_run);
+}
+
+struct call_paths *call_paths_kept(struct frame_table *frames)
+{
+    if (!frames->key || frames->focus->presets)
+        return NULL;
+    if (frames->paths && frames->paths->interpreter != lists_interpreter(frames)) {
+        call_paths_release(frames->paths);
+        free(frames->paths);
+        frames->paths = NULL;
+    }
+    if (!frames->paths) {
+        frames->paths = xmalloc(sizeof *frames->paths);
+        call_paths_build(frames->paths, frames, NULL, NULL);
+    }
+    return frames->paths;
+}

@@ -1,0 +1,78 @@
+#include "model/kept_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/held.h"
+
+#define KEPT 4
+
+static struct kept {
+    struct frame_table table; /* without a key: none */
+    unsigned generation;      /* of what is held; with another one it may be of what is gone */
+} kept[KEPT];                 /* the latest first */
+
+static void add_patterns(struct strbuf *key, char kind, const struct pattern_list *l)
+{
+    for (size_t i = 0; i < l->patterns.count; i++)
+        strbuf_printf(key, "%c%zu:%s", kind, strlen(l->patterns.items[i].text),
+                      l->patterns.items[i].text);
+}
+
+char *kept_frames_patterns(const struct focus *f)
+{
+    struct strbuf text = {0};
+    strbuf_puts(&text, "");
+    add_patterns(&text, 'w', &f->within);
+    add_patterns(&text, 'i', &f->ignore);
+    return strbuf_detach(&text);
+}
+
+char *kept_frames_key(const struct recording *r, const struct focus *f)
+{
+    struct strbuf key = {0};
+    if (!f || !recording_is_held(r) || f->match || f->paths.count || f->merge.rules.count)
+        return NULL;
+    strbuf_printf(&key, "%d%d%d%d", f->python_only, f->native_only, f->presets, f->no_defaults);
+    add_patterns(&key, 'f', &f->fold);
+    if (r->defaults.count) { /* what was recorded goes with the question's patterns */
+        add_patterns(&key, 'w', &f->within);
+        add_patterns(&key, 'i', &f->ignore);
+    }
+    return strbuf_detach(&key);
+}
+
+bool kept_frames_take(struct frame_table *t, const struct recording *r, const struct profile *p,
+                      const struct focus *focus)
+{
+    char *key = kept_frames_key(r, focus);
+    bool found = false;
+    for (size_t i = 0; key && i < KEPT && !found; i++) {
+        struct kept *k = &kept[i];
+        found = k->table.key && k->generation == recording_held_generation() &&
+                k->table.recording == r && k->table.profile == p &&
+                strcmp(k->table.key, key) == 0;
+        if (!found)
+            continue;
+        *t = k->table;
+        *k = (struct kept){0};
+        t->focus = focus;
+        char *patterns = kept_frames_patterns(focus);
+        if (strcmp(patterns, t->patterns) != 0)
+            frame_table_set_patterns(t, focus);
+        free(t->patterns);
+        t->patterns = patterns;
+    }
+    free(key);
+    return found;
+}
+
+void kept_frames_give(struct frame_table *t)
+{
+    struct kept *last = &kept[KEPT - 1]; /* the one that was longest not asked for */
+    if (last->table.key)
+        frame_table_free(&last->table);
+    memmove(&kept[1], &kept[0], (KEPT - 1) * sizeof *kept);
+    kept[0] = (struct kept){.table = *t, .generation = recording_held_generation()};
+    *t = (struct frame_table){0};
+}
