@@ -38,9 +38,22 @@ bool patch_read_entry(struct patched *f, long memory, struct entry *out)
     return readable >= out->size;
 }
 
+bool patch_bytes(long memory, uint64_t address, const void *bytes, size_t size, int protection)
+{
+    uint64_t start = address & ~(uint64_t)(PAGE - 1), length = address + size - start;
+    if (sys_call(SYS_pwrite64, memory, bytes, (long)size, address) == (long)size)
+        return true;
+    if (sys_call(SYS_mprotect, start, length, (long)(protection | PROT_WRITE)) != 0)
+        return false;
+    memcpy((void *)(uintptr_t)address, bytes, size);
+    __builtin___clear_cache((char *)(uintptr_t)address, (char *)(uintptr_t)address + size);
+    sys_call(SYS_mprotect, start, length, (long)protection);
+    return true;
+}
+
 bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH])
 {
-    return sys_call(SYS_pwrite64, memory, bytes, (long)ENTRY_PATCH, address) == ENTRY_PATCH;
+    return patch_bytes(memory, address, bytes, ENTRY_PATCH, PROT_READ | PROT_EXEC);
 }
 
 static uint8_t *map_at(uint64_t wanted, size_t size)

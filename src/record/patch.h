@@ -4,8 +4,9 @@
  * functions.
  *
  * The bytes are written through /proc/self/mem: the kernel copies the page and leaves its
- * protection as it is, so code is never writable for the program. Only for code that no other
- * thread can be running. One thread at a time. [malloc-free]
+ * protection as it is, so code is never writable for the program. Kernels since 6.12 can be built to
+ * refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Only for code that no
+ * other thread can be running. One thread at a time. [malloc-free]
  */
 #ifndef TIDE_RECORD_PATCH_H
 #define TIDE_RECORD_PATCH_H
@@ -30,6 +31,8 @@ long patch_open(void);
 size_t patch_read(long memory, uint64_t address, uint64_t size);
 /* The same, as entry_make wants it; false: it cannot be read. */
 bool patch_read_entry(struct patched *f, long memory, struct entry *out);
+/* Writes to memory that is read-only, and has this protection; false: the kernel refuses. */
+bool patch_bytes(long memory, uint64_t address, const void *bytes, size_t size, int protection);
 bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH]);
 /* Memory for slots within reach of a jump from the file at `start`: below it, for above an
  * executable the heap grows. To be written to, and not yet executed. NULL: none. */

@@ -2,6 +2,7 @@
 
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "machine/relocations.h"
@@ -106,7 +107,7 @@ static unsigned rebind_file(const struct work *w, const struct file *f)
                 continue;
             uint64_t wanted = better(w, f, r, *(const volatile uint64_t *)(uintptr_t)slot);
             /* Through the kernel: after it is bound, it may be for reading only. */
-            if (wanted && sys_call(SYS_pwrite64, w->memory, &wanted, 8L, slot) == 8)
+            if (wanted && patch_bytes(w->memory, slot, &wanted, 8, PROT_READ))
                 changed++;
         }
     return changed;

@@ -1,12 +1,15 @@
 """Every allocation function: what tidemark counts is what the source says."""
+import os
+
 from harness import cases
 
+PAGE = os.sysconf("SC_PAGESIZE")  # to a multiple of which pvalloc rounds
 LEVELS = ("-O0", "-O2")
 THREADS = (1, 8)
 ROUNDS, KEPT = 50, 10  # as in heap_family.c and operator_new.cpp
 
 HEAP_FAMILY = dict(by_malloc=1001, by_calloc=707, by_realloc=1303, by_reallocarray=1133, by_posix_memalign=1507,
-                   by_aligned_alloc=1664, by_memalign=1709, by_valloc=1811, by_pvalloc=8192, by_strdup=13, by_strndup=7)
+                   by_aligned_alloc=1664, by_memalign=1709, by_valloc=1811, by_pvalloc=max(8192, PAGE), by_strdup=13, by_strndup=7)
 OPERATOR_NEW = dict(by_new=101, by_new_sized_delete=203, by_new_array=307, by_new_array_sized_delete=401,
                     by_new_nothrow=503, by_new_array_nothrow=601, by_new_aligned=701,
                     by_new_aligned_sized_delete=809, by_new_array_aligned=907,
