@@ -146,7 +146,8 @@ static void test_json(void **state)
     assert_string_equal(
         text,
         "{\"schema\":\"tidemark.leaks/1\",\"command\":[\"./app\"],\"pid\":100,\"exit_code\":0,"
-        "\"signal\":null,\"complete\":true,\"duration_ns\":8000000000,\"at\":\"end\","
+        "\"signal\":null,\"ending\":\"exit status "
+        "0\",\"complete\":true,\"duration_ns\":8000000000,\"at\":\"end\","
         "\"at_ns\":8000000000,\"since\":\"start\",\"since_ns\":0,\"older_ns\":0,"
         "\"held_ns\":2000000,\"unclassified_because\":null,\"totals\":{\"bytes\":1330,"
         "\"blocks\":84,\"unique\":3,\"lost_bytes\":30,\"lost_blocks\":3,\"indirect_bytes\":500,"
@@ -159,7 +160,8 @@ static void test_json(void **state)
         "\"kind\":\"ignore\",\"name\":\"--ignore\",\"bytes\":40,\"count\":4}]},\"processes\":[{"
         "\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"
-        "app\"],\"exit_code\":0,\"signal\":null,\"peak_bytes\":0,\"memory_peak_bytes\":0}],"
+        "app\"],\"exit_code\":0,\"signal\":null,\"ending\":\"exit status "
+        "0\",\"peak_bytes\":0,\"memory_peak_bytes\":0}],"
         "\"notes\":[],"
         "\"leaks_left_out\":2,\"leaks\":[{\"kind\":\"reachable\",\"bytes\":800,\"count\":80,"
         "\"usable_bytes\":1440,\"untouched_bytes\":400,\"first_ns\":0,\"last_ns\":7500000000,"

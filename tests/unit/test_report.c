@@ -59,6 +59,7 @@ static void test_json(void **state)
         "\"reallocations\":7,\"bytes_allocated\":10500,\"live_blocks\":59,\"live_bytes\":3650,"
         "\"peak_bytes\":3600,\"peak_time_ns\":1900000000,\"temporary_allocations\":23,"
         "\"unknown_frees\":1,\"lost_events\":3,\"truncated_stacks\":2,\"incomplete_stacks\":0},"
+        "\"waits\":0,"
         "\"sum\":{\"bytes\":3650,\"count\":59},\"ignored\":{\"bytes\":0,\"count\":0,\"by\":[]},"
         "\"outside\":{\"bytes\":0,\"count\":0},\"processes\":[{\"pid\":100,\"ppid\":1,"
         "\"command\":[\"./"

@@ -47,8 +47,9 @@ struct accounts {
     struct map shown_of;           /* account -> index in shown */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
-    struct wire_account *frozen;      /* as they were, for a copy of us that writes a snapshot; or NULL */
-    struct wire_totals frozen_totals; /* likewise */
+    struct wire_account
+        *frozen; /* as they were, for a copy of us that writes a snapshot; or NULL */
+    struct wire_totals frozen_totals;               /* likewise */
     uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
     uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
 };
