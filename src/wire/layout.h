@@ -189,8 +189,8 @@ struct wire_totals {
     _Atomic uint32_t total_owner;         /* the thread that told its part last */
     _Atomic uint32_t unsure_epoch;        /* at this peak, a block of unsure_bytes may be missing */
     _Atomic uint64_t unsure_bytes;
-    _Atomic uint32_t accounts_end;        /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
-    _Atomic uint32_t spare_end;           /* and from WIRE_ACCOUNT_FIRST to this */
+    _Atomic uint32_t accounts_end; /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
+    _Atomic uint32_t spare_end;    /* and from WIRE_ACCOUNT_FIRST to this */
     _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
     _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
     _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
@@ -347,8 +347,8 @@ enum wire_kind {
  * In a process that counts in place these have the first numbers instead (wire/accounts.h).
  */
 enum wire_counted_kind {
-    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1: all
-                           that were freed are temporary */
+    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1:
+                           all frees were of temporary blocks */
     WIRE_ROW,           /* account | allocs, frees | bytes | freed | slack, slack freed | temps,
                            reallocs | bytes of temps */
     WIRE_GROWTH,        /* old address, detail = 1: by realloc | new address | old size | new size |

@@ -123,9 +123,8 @@ static bool can_be_read(struct reading *k)
     struct wire_index_part part;
     return k->target->header && !k->target->ended && read_parts(k) &&
            (!k->target->index_parts.count ||
-            remote_memory_read(&k->memory,
-                               atomic_load(&k->target->header->totals.index_parts), &part,
-                               sizeof part) == (ssize_t)sizeof part);
+            remote_memory_read(&k->memory, atomic_load(&k->target->header->totals.index_parts),
+                               &part, sizeof part) == (ssize_t)sizeof part);
 }
 
 static void read_wide(struct reading *k, uint64_t address, uint32_t count)
@@ -243,8 +242,8 @@ static void read_region(struct window *w, const struct wire_index_part *parts, s
         struct part *p = &all[used];
         uint64_t end = parts[i].slots + wire_part_bytes(parts[i].granule_bits);
         p->of = parts[i];
-        if (k->pagemap < 0 || !pagemap_runs(k->pagemap, p->of.slots, end,
-                                            PAGE_PRESENT | PAGE_SWAPPED, 0, &p->runs)) {
+        if (k->pagemap < 0 ||
+            !pagemap_runs(k->pagemap, p->of.slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &p->runs)) {
             p->runs.items.count = 0;
             *vec_push(&p->runs.items) = (struct page_run){.start = p->of.slots, .end = end};
         }

@@ -207,9 +207,8 @@ static void sum_block(void *context, const struct block *b, bool inherited)
     struct scanning *s = k->scanning;
     if (inherited)
         return;
-    uint64_t untouched = s->memory.residency
-                             ? untouched_of(&s->memory.resident, &k->span, b->address, b->size)
-                             : 0;
+    uint64_t untouched =
+        s->memory.residency ? untouched_of(&s->memory.resident, &k->span, b->address, b->size) : 0;
     live_summary_add(&s->summary, s->target, b, REACH_UNKNOWN, untouched);
 }
 
@@ -220,8 +219,8 @@ static void sum_plainly(struct scanning *s)
 {
     struct target *t = s->target;
     struct plain_sum k = {.scanning = s};
-    if (s->left_out && (s->kind == SCAN_EXIT ||
-                        (!t->in_place && block_index_count(t) * COST_SUM > s->limit_ns)))
+    if (s->left_out &&
+        (s->kind == SCAN_EXIT || (!t->in_place && block_index_count(t) * COST_SUM > s->limit_ns)))
         return; /* target_pause will sum up */
     live_summary_begin(&s->summary, t, s->kind, s->time_ns);
     if (!block_index_each(t, sum_block, &k)) {
@@ -333,9 +332,8 @@ static void sum_up(struct summing *k, const struct reachability_block *seen,
                       .birth = of->birth};
     if (of->inherited)
         return;
-    uint64_t untouched = s->memory.residency
-                             ? untouched_of(&s->memory.resident, &k->span, b.address, b.size)
-                             : 0;
+    uint64_t untouched =
+        s->memory.residency ? untouched_of(&s->memory.resident, &k->span, b.address, b.size) : 0;
     uint32_t row = live_summary_add(k->live_summary, s->target, &b, reach, untouched);
     if (reach == REACH_LOST) {
         k->roots[seen->size].row = row;
