@@ -59,36 +59,6 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
     }
 }
 
-static void read_command(struct target *t)
-{
-    char path[64];
-    struct strbuf b = {0};
-    proc_read_command(t->pid, &b);
-    /* A program that wrote over its arguments may have left no NUL behind the last. */
-    for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
-        *vec_push(&t->profile.command) = xstrdup(b.data + at);
-    strbuf_release(&b);
-    char exe[4096];
-    proc_read_exe(t->pid, exe, sizeof exe);
-    size_t n = strlen(exe);
-    char *deleted = n > 10 ? exe + n - 10 : NULL;
-    if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
-        *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
-    free(t->profile.executable);
-    t->profile.executable = xstrdup(exe);
-    struct stat file;
-    snprintf(path, sizeof path, "/proc/%d/exe", t->pid);
-    if (stat(path, &file) == 0) {
-        t->exe_device = file.st_dev;
-        t->exe_inode = file.st_ino;
-    }
-    struct proc_state state;
-    if (proc_read_state(t->pid, &state)) {
-        memcpy(t->name, state.name, sizeof t->name);
-        t->profile.ppid = state.ppid;
-    }
-}
-
 /* A pidfd, or -1: also when it is one of the last descriptors. We can do without, but not without
  * those for new processes, for symbols and for the recording. */
 static int open_pidfd(pid_t pid)
@@ -171,7 +141,7 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
     *vec_push(&t->profile.nodes) = (struct node){0};
-    read_command(t);
+    target_read_command(t);
     return t;
 }
 
@@ -188,7 +158,7 @@ struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_fu
 void target_look(struct target *t)
 {
     if (!t->profile.command.count || !*t->profile.executable)
-        read_command(t);
+        target_read_command(t);
 }
 
 int target_check(struct err *err)

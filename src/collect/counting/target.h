@@ -288,6 +288,9 @@ void packing_names(struct target *t, struct naming *naming, struct strpool *stri
 void packing_write(struct target *t, struct naming *naming, struct strpool *strings,
                    uint32_t number, struct strbuf *out);
 
+/* target_command.c */
+void target_read_command(struct target *t);
+
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
 /* Of a process that counts in place: what its threads have not told yet. */
