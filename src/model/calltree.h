@@ -31,7 +31,8 @@ struct call_tree {
     const struct frame_table *frames;
     struct call_numbers parent;
     struct call_numbers frame; /* number in frames->frames; CALL_NONE for the root */
-    struct call_numbers node; /* of the profile, that it is a frame of; 0 for the root and markers */
+    struct call_numbers
+        node; /* of the profile, that it is a frame of; 0 for the root and markers */
     struct call_paths *paths; /* kept ones from which its calls were picked; NULL: its own */
     uint32_t *path_call;      /* with `paths`: call -> call there, but for `markers` at the end */
     size_t markers;           /* calls that stand for stacks without a frame to list */

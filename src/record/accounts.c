@@ -7,6 +7,7 @@
 #include "record/accounts_memory.h"
 #include "record/nodes.h"
 #include "record/python.h"
+#include "record/shared_window.h"
 
 #define CLAIMED 32 /* accounts at a time: a page */
 
@@ -23,7 +24,6 @@ static inline size_t window_start(unsigned window)
 
 #define UNIT sizeof(struct wire_account)
 
-/* As record/nodes.c maps its windows: a longer copy of the last page of the window before. */
 static bool window_map(unsigned window)
 {
     uintptr_t none = 0;
@@ -32,15 +32,12 @@ static bool window_map(unsigned window)
         return false;
     uintptr_t last_page =
         atomic_load(&accounts.windows[window - 1]) + window_start(window) * UNIT - WIRE_PAGE;
-    sys_call(SYS_munlock, last_page, (long)WIRE_PAGE);
-    long copy = sys_call(SYS_mremap, last_page, 0L, size + WIRE_PAGE, (long)MREMAP_MAYMOVE, 0L);
-    if (copy < 0 && copy > -4096)
+    uintptr_t start = shared_window_map(last_page, size);
+    if (!start)
         return false;
-    sys_call(SYS_munmap, copy, (long)WIRE_PAGE);
-    sys_call(SYS_madvise, copy + WIRE_PAGE, size, (long)MADV_DONTDUMP);
     if (!atomic_compare_exchange_strong(&accounts.windows[window], &none,
-                                        (uintptr_t)copy + WIRE_PAGE - window_start(window) * UNIT))
-        sys_call(SYS_munmap, copy + WIRE_PAGE, size);
+                                        start - window_start(window) * UNIT))
+        sys_call(SYS_munmap, start, size);
     return true;
 }
 

@@ -41,9 +41,9 @@ void ledger_release(struct ledger *l)
 /* A table in pages of its own: it grows without being copied, and what is new is 0. */
 static void *grow_table(void *items, size_t had, size_t size)
 {
-    void *larger = had ? mremap(items, had, size, MREMAP_MAYMOVE)
-                       : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                              0);
+    void *larger =
+        had ? mremap(items, had, size, MREMAP_MAYMOVE)
+            : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     must_alloc(larger == MAP_FAILED ? NULL : larger);
     if (size >= HUGE_PAGE)
         madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */

@@ -76,7 +76,7 @@ struct ledger {
         uint32_t *items;
         size_t count;
     } at_node;
-    struct map others; /* domain | thread | node -> account, of those that are not the first */
+    struct map others;   /* domain | thread | node -> account, of those that are not the first */
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
     bool timed; /* stacks of CPU time are the program's own: its timers took the samples */

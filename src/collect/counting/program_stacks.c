@@ -277,9 +277,8 @@ static void numbering_release(struct numbering *n)
 static uint32_t number_of(const struct numbering *n, uint32_t slot)
 {
     uint64_t frames = n->frames[slot / 64], own = UINT64_C(1) << slot % 64;
-    return frames & own
-               ? n->before[slot / 64] + (uint32_t)__builtin_popcountll(frames & (own - 1))
-               : 0;
+    return frames & own ? n->before[slot / 64] + (uint32_t)__builtin_popcountll(frames & (own - 1))
+                        : 0;
 }
 
 /* Makes nodes of `count` slots from `first` on, and lets the slots go on the way: both at once
