@@ -228,7 +228,8 @@ static __attribute__((noinline)) void check(struct state *s, const uint64_t *own
     s->busy = 1;
     counts->allocations++;
     if (every) {
-        uint32_t leaf = walk_leaf_id(w, own[1], (uint64_t)own + 16, own[0]);
+        const struct walk_leaf *known = walk_leaf_find(w, own[1], (uint64_t)own + 16, own[0]);
+        uint64_t leaf = known ? known->id : 0;
 
         s->random ^= s->random << 13;
         s->random ^= s->random >> 7;

@@ -29,6 +29,40 @@ static struct wire_routes *page(void)
     return &route_page.routes;
 }
 
+/*
+ * A call goes wherever the page says, so a program that writes to wrong addresses must not change
+ * it: where the page is shared, the program may write to it only between page_open and page_close.
+ * One thread at a time; false: another one is at it.
+ */
+static atomic_bool being_written;
+
+static void protect(void *at, long rights)
+{
+    sys_call(SYS_mprotect, at, (long)WIRE_PAGE, rights);
+}
+
+static bool page_try_open(void)
+{
+    if (atomic_exchange(&being_written, true))
+        return false;
+    if (shared || inherited)
+        protect(&route_page, PROT_READ | PROT_WRITE);
+    return true;
+}
+
+static void page_open(void)
+{
+    while (!page_try_open())
+        sys_yield();
+}
+
+static void page_close(void)
+{
+    if (shared || inherited)
+        protect(&route_page, PROT_READ);
+    atomic_store(&being_written, false);
+}
+
 static void set(_Atomic uint64_t *route, const void *function)
 {
     atomic_store(route, (uint64_t)(uintptr_t)function);
@@ -57,7 +91,8 @@ void routes_share(char *memory, int fd)
     if (recorder.late || !offset)
         return; /* nobody calls us by these names */
     copy((struct wire_routes *)(memory + offset), page());
-    long p = sys_call(SYS_mmap, &route_page, (long)WIRE_PAGE, (long)(PROT_READ | PROT_WRITE),
+    protect(memory + offset, PROT_READ); /* from here on by its other name */
+    long p = sys_call(SYS_mmap, &route_page, (long)WIRE_PAGE, (long)PROT_READ,
                       (long)(MAP_SHARED | MAP_FIXED), (long)fd, (long)offset);
     if (p == (long)(uintptr_t)&route_page) {
         shared = true;
@@ -69,6 +104,7 @@ void routes_forked(void)
 {
     inherited |= shared;
     shared = false;
+    atomic_store(&being_written, false);
 }
 
 /* What stood there is moved in as a whole: no other thread finds nothing there. */
@@ -85,7 +121,7 @@ static bool make_own(void)
         sys_call(SYS_munmap, p, (long)WIRE_PAGE);
         return false;
     }
-    inherited = false;
+    inherited = shared = false;
     return true;
 }
 
@@ -110,6 +146,13 @@ static void fill(void)
     }
 }
 
+static void watch_frees(struct wire_routes *r)
+{
+    set(&r->forward[WIRE_ROUTE_free], recorded_free);
+    set(&r->recording[WIRE_ROUTE_free], recorded_free);
+    set(&r->now[WIRE_ROUTE_free], recorded_free);
+}
+
 void routes_begin(void)
 {
     struct wire_header *h = recorder.header;
@@ -117,6 +160,11 @@ void routes_begin(void)
     uint32_t dormant;
     if (recorder.late)
         return;
+    page_open();
+    if (inherited && !make_own()) {
+        page_close();
+        return;
+    }
     fill();
 #define RECORDING_SAMPLES(name) set(&r->recording[WIRE_ROUTE_##name], sampled_##name);
     /* Beneath a wrapper of CPython's allocators malloc must know that it is. */
@@ -124,23 +172,26 @@ void routes_begin(void)
         SAMPLED(RECORDING_SAMPLES)
     }
     if (atomic_load(&recorder.frees_watched))
-        routes_watch_frees();
-    if (!shared) { /* the hooks look whether they are dormant */
-        wire_routes_set(r, true);
-        return;
-    }
-    do {
-        dormant = atomic_load(&h->dormant);
+        watch_frees(r);
+    do { /* where the page is not shared, the hooks look whether they are dormant */
+        dormant = shared ? atomic_load(&h->dormant) : 0;
         wire_routes_set(r, dormant != WIRE_DORMANT);
-    } while (atomic_load(&h->dormant) != dormant);
+    } while (shared && atomic_load(&h->dormant) != dormant);
+    page_close();
 }
 
+/* On a page of its own: a child that was forked before is not off, and looks at the one that it
+ * shares with us until it says hello. */
 void routes_off(void)
 {
-    if (recorder.late || !next.malloc || (inherited && !make_own()))
+    if (recorder.late || !next.malloc)
         return;
-    fill();
-    wire_routes_set(page(), false);
+    page_open();
+    if ((!inherited && !shared) || make_own()) {
+        fill();
+        wire_routes_set(page(), false);
+    }
+    page_close();
 }
 
 /* A child that has not said hello does not know that the page is not its own. */
@@ -151,22 +202,22 @@ static bool is_own(void)
 
 void routes_watch_frees(void)
 {
-    struct wire_routes *r = page();
     if (recorder.late)
         return;
-    set(&r->forward[WIRE_ROUTE_free], recorded_free);
-    set(&r->recording[WIRE_ROUTE_free], recorded_free);
-    set(&r->now[WIRE_ROUTE_free], recorded_free);
+    page_open();
+    watch_frees(page());
+    page_close();
 }
 
 void routes_found(enum wire_route form, const void *function, bool recorded)
 {
     struct wire_routes *r = page();
-    if (!is_own())
-        return;
+    if (!is_own() || !page_try_open())
+        return; /* then calls of this form go on through its hook */
     set(&r->forward[form], function);
     if (!recorded) {
         set(&r->recording[form], function);
         set(&r->now[form], function);
     }
+    page_close();
 }

@@ -40,7 +40,7 @@ static void find_shared_memory(void)
     char line[4352];
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && range_count < RANGES && fgets(line, sizeof line, maps))
-        if (strstr(line, "memfd:tidemark") &&
+        if (strstr(line, "memfd:tidemark") && strstr(line, " rw-s ") &&
             sscanf(line, "%lx-%lx", &ranges[range_count].start, &ranges[range_count].end) == 2)
             range_count++;
     if (maps)
