@@ -85,6 +85,19 @@ static void copy(struct wire_routes *to, const struct wire_routes *from)
     }
 }
 
+/* By the linker. */
+extern char _end[] __attribute__((visibility("hidden")));
+
+/* What follows the page, our .bss, is no longer beside our file in /proc/PID/maps. */
+static void own_bss(void)
+{
+    static bool told;
+    uintptr_t start = (uintptr_t)(&route_page + 1);
+    if (!told)
+        recorder_own((const void *)start, (uintptr_t)_end - start);
+    told = true;
+}
+
 void routes_share(char *memory, int fd)
 {
     uint64_t offset = ((struct wire_header *)memory)->routes_offset;
@@ -97,6 +110,7 @@ void routes_share(char *memory, int fd)
     if (p == (long)(uintptr_t)&route_page) {
         shared = true;
         inherited = false;
+        own_bss();
     }
 }
 

@@ -546,7 +546,8 @@ def test_interrupted(t):
     """Ctrl-C leaves no file, not even a part of one."""
     os.mkfifo(t.file("fifo"))
     out = t.file("out.tide")
-    child = subprocess.Popen([t.tidemark, "import", t.file("fifo"), "-o", out, "--format", "folded"], stderr=subprocess.PIPE)
+    child = subprocess.Popen([t.tidemark, "import", t.file("fifo"), "-o", out, "--format", "folded"], stderr=subprocess.PIPE,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a background job ignores it
     with open(t.file("fifo"), "w") as pipe:
         pipe.write("main;f 1\n" * 100000)
         pipe.flush()

@@ -502,9 +502,11 @@ def test_run_module_finds_the_program(t):
 
 
 def test_options_with_a_value_are_known(t):
-    """Those of src/cli/cmd_run.c that take a word of their own are those of tidemark/__main__.py."""
-    with open(os.path.join(ROOT, "src", "cli", "cmd_run.c")) as source:
-        wanted = {"--" + name for name in re.findall(r'\{"([\w-]+)", required_argument', source.read())}
+    """Those of src/cli/run_options.c and record_options.h that take a word of their own are those of tidemark/__main__.py."""
+    wanted = set()
+    for name in ("run_options.c", "record_options.h"):
+        with open(os.path.join(ROOT, "src", "cli", name)) as source:
+            wanted |= {"--" + option for option in re.findall(r'"([\w-]+)", required_argument', source.read())}
     done = subprocess.run([PYTHON, "-c", "from tidemark.__main__ import WITH_VALUE; print(' '.join(WITH_VALUE))"],
                           env={**os.environ, **ON_PATH}, stdout=subprocess.PIPE, text=True)
     t.equal("options", set(done.stdout.split()), wanted | {"-o"})

@@ -14,7 +14,7 @@ from tidemark import _tool
 # Options of `tidemark run` whose value is a word of its own.
 WITH_VALUE = ("-o", "--only", "--mark-on", "--plant-leak", "--within", "--ignore", "--scan", "--suppressions",
               "--snapshot-every", "--snapshot-at", "--keep", "--on-full", "--interval", "--python", "--cpu-signal", "--merge",
-              "--push", "--every", "--push-label")
+              "--push", "--every", "--push-label", "--push-queue", "--push-queue-size")
 
 
 def split(arguments):

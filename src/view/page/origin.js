@@ -8,7 +8,8 @@ function attached_text(attached) {
     const before = attached.before_known
         ? `${bytes(attached.before_bytes)} in ${counted(attached.before_blocks, "block")} were in use before the attach`
         : attached.before_unknown;
-    return `${before}; ${counted(attached.before_frees, "free")} of such blocks since; not in these figures`;
+    return `${before}; ${counted(attached.before_frees, "free")} of such blocks since; their types and ` +
+        "whether something points to them are not known; not in these figures";
 }
 
 function merged_text(merged, duration_ns) {
