@@ -58,6 +58,7 @@ class Browser:
         self.process = subprocess.Popen(
             [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--window-size=%d,%d" % (width, height), "--user-data-dir=" + os.path.join(folder, "chromium"),
+             "--disable-ipc-flooding-protection",  # else it ignores changes of the address beyond 200 in 10 s
              "--remote-debugging-pipe", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=connect, close_fds=False)
         os.close(asked)

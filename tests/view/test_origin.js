@@ -16,10 +16,10 @@ test("sampled", () => {
 test("attached", () => {
     const known = {before_known: true, before_bytes: 2048, before_blocks: 1, before_frees: 2};
     assert.deepEqual(origin_of({attached: known}),
-        [["attached", "2.0 KiB in 1 block were in use before the attach; 2 frees of such blocks since; not in these figures"]]);
+        [["attached", "2.0 KiB in 1 block were in use before the attach; 2 frees of such blocks since; their types and whether something points to them are not known; not in these figures"]]);
     const unknown = {before_known: false, before_unknown: "what was allocated before the attach was not counted", before_frees: 0};
     assert.deepEqual(origin_of({attached: unknown}),
-        [["attached", "what was allocated before the attach was not counted; 0 frees of such blocks since; not in these figures"]]);
+        [["attached", "what was allocated before the attach was not counted; 0 frees of such blocks since; their types and whether something points to them are not known; not in these figures"]]);
 });
 
 test("merged", () => {
