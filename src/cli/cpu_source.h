@@ -31,9 +31,9 @@ bool cpu_request_signal(struct cpu_request *r, const char *value);
 const char *cpu_request_conflict(const struct cpu_request *r, bool alone);
 
 /*
- * Sets the session's options; argv and fault_period must be set already. Returns 0, or -1 if what
- * was asked for is forbidden and the program must not be started. err: what to tell the user, if its text is not
- * empty.
+ * Sets the session's options; argv and fault_period must be set already. Returns 0, or -1 if the
+ * user asked for something that is forbidden here: then the program must not be started. err: a
+ * sentence for the user, or empty.
  */
 int cpu_request_settle(const struct cpu_request *r, bool alone, struct session_options *o,
                        struct err *err);

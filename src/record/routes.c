@@ -31,35 +31,34 @@ static struct wire_routes *page(void)
 
 /*
  * A call goes wherever the page says, so a program that writes to wrong addresses must not change
- * it: where the page is shared, the program may write to it only between page_open and page_close.
- * One thread at a time; false: another one is at it.
+ * it: where the page is shared, it can be written to only between page_open and page_close, by one
+ * thread at a time.
  */
 static atomic_bool being_written;
 
-static void protect(void *at, long rights)
+static bool protect(void *at, long rights)
 {
-    sys_call(SYS_mprotect, at, (long)WIRE_PAGE, rights);
+    return (!shared && !inherited) || sys_call(SYS_mprotect, at, (long)WIRE_PAGE, rights) == 0;
 }
 
-static bool page_try_open(void)
+/* False: the kernel does not allow it (seccomp), or another thread is at it and `wait` is false.
+ * Calls then go on through the hooks, or wherever they went. */
+static bool page_open(bool wait)
 {
-    if (atomic_exchange(&being_written, true))
-        return false;
-    if (shared || inherited)
-        protect(&route_page, PROT_READ | PROT_WRITE);
-    return true;
-}
-
-static void page_open(void)
-{
-    while (!page_try_open())
+    while (atomic_exchange(&being_written, true)) {
+        if (!wait)
+            return false;
         sys_yield();
+    }
+    if (protect(&route_page, PROT_READ | PROT_WRITE))
+        return true;
+    atomic_store(&being_written, false);
+    return false;
 }
 
 static void page_close(void)
 {
-    if (shared || inherited)
-        protect(&route_page, PROT_READ);
+    protect(&route_page, PROT_READ);
     atomic_store(&being_written, false);
 }
 
@@ -88,7 +87,7 @@ static void copy(struct wire_routes *to, const struct wire_routes *from)
 /* By the linker. */
 extern char _end[] __attribute__((visibility("hidden")));
 
-/* What follows the page, our .bss, is no longer beside our file in /proc/PID/maps. */
+/* What follows the page, our .bss, is not beside our file in /proc/PID/maps then. */
 static void own_bss(void)
 {
     static bool told;
@@ -104,7 +103,7 @@ void routes_share(char *memory, int fd)
     if (recorder.late || !offset)
         return; /* nobody calls us by these names */
     copy((struct wire_routes *)(memory + offset), page());
-    protect(memory + offset, PROT_READ); /* from here on by its other name */
+    sys_call(SYS_mprotect, memory + offset, (long)WIRE_PAGE, (long)PROT_READ); /* see page_open */
     long p = sys_call(SYS_mmap, &route_page, (long)WIRE_PAGE, (long)PROT_READ,
                       (long)(MAP_SHARED | MAP_FIXED), (long)fd, (long)offset);
     if (p == (long)(uintptr_t)&route_page) {
@@ -172,9 +171,8 @@ void routes_begin(void)
     struct wire_header *h = recorder.header;
     struct wire_routes *r = page();
     uint32_t dormant;
-    if (recorder.late)
+    if (recorder.late || !page_open(true))
         return;
-    page_open();
     if (inherited && !make_own()) {
         page_close();
         return;
@@ -198,9 +196,8 @@ void routes_begin(void)
  * shares with us until it says hello. */
 void routes_off(void)
 {
-    if (recorder.late || !next.malloc)
+    if (recorder.late || !next.malloc || !page_open(true))
         return;
-    page_open();
     if ((!inherited && !shared) || make_own()) {
         fill();
         wire_routes_set(page(), false);
@@ -216,9 +213,8 @@ static bool is_own(void)
 
 void routes_watch_frees(void)
 {
-    if (recorder.late)
+    if (recorder.late || !page_open(true))
         return;
-    page_open();
     watch_frees(page());
     page_close();
 }
@@ -226,7 +222,7 @@ void routes_watch_frees(void)
 void routes_found(enum wire_route form, const void *function, bool recorded)
 {
     struct wire_routes *r = page();
-    if (!is_own() || !page_try_open())
+    if (!is_own() || !page_open(false))
         return; /* then calls of this form go on through its hook */
     set(&r->forward[form], function);
     if (!recorded) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {DEFAULTS, from_hash, to_hash} from "./state.js";
-import {IMPORT_SYSTEM, metric_of, question_text, words_of} from "./words.js";
+import {count_text, IMPORT_SYSTEM, metric_of, question_text, words_of} from "./words.js";
 
 test("the address holds what differs from the defaults, and gives it back", () => {
     assert.equal(to_hash(DEFAULTS), "");
@@ -50,4 +50,11 @@ test("the question in words", () => {
     assert.equal(question_text(DEFAULTS, {metric: "live"}), "live bytes at end");
     assert.equal(question_text({...DEFAULTS, mode: "difference", since: "a#1"}, {metric: "live"}), "change of live bytes from a#1 to end");
     assert.equal(question_text({...DEFAULTS, mode: "total", since: "a#1", at: "a#2"}, {metric: "total"}), "bytes allocated from a#1 to a#2");
+});
+
+test("how many, in the metric's own word", () => {
+    assert.equal(count_text(1, "live"), "1 block");
+    assert.equal(count_text(0, "total"), "0 calls");
+    assert.equal(count_text(1234, "cpu"), "1,234 samples");
+    assert.equal(count_text(1, "faults"), "1 fault");
 });

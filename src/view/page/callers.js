@@ -6,7 +6,7 @@ import {amount, count, pattern_of, percent, place_of, whole_place} from "./forma
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {data_table} from "./table.js";
-import {count_title, question_text, words_of} from "./words.js";
+import {count_text, count_title, question_text, words_of} from "./words.js";
 
 function callers_words(now, way = "--callers") {
     return words_of("report", {...now, by: "function"}, [way, now.select || "main", "--json"]);
@@ -73,8 +73,8 @@ async function draw_callers(now) {
         el("p", {}, el("strong", {id: "of-total", "data-value": of.total_bytes}, amount(of.total_bytes, unit)),
             ` in all, ${percent(of.total_bytes, Math.abs(callers.sum.bytes))} %`),
         el("p", {}, el("strong", {id: "of-self", "data-value": of.self_bytes}, amount(of.self_bytes, unit)),
-            ` itself, ${percent(of.self_bytes, Math.abs(callers.sum.bytes))} %, ${count(of.self_count)} ${
-                count_title(callers.metric)}`),
+            ` itself, ${percent(of.self_bytes, Math.abs(callers.sum.bytes))} %, ${
+                count_text(of.self_count, callers.metric)}`),
         el("p", {class: "actions"}, button("Only through it", () => add_filter("within", pattern)),
             button("Without it", () => add_filter("ignore", pattern)),
             button("Fold it away", () => add_filter("fold", pattern)),

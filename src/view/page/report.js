@@ -2,13 +2,13 @@
 import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
-import {amount, count, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
+import {amount, count, counted, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
 import {estimate_text, outliers_text, spread_text} from "./origin.js";
 import {matched_share} from "./search.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
-import {count_title, question_text, words_of} from "./words.js";
+import {count_text, count_title, question_text, words_of} from "./words.js";
 
 const ASKED_FIRST = 1000, PAUSE_MS = 80; // the pause before the rest is asked for
 
@@ -200,7 +200,7 @@ async function draw_report(now) {
             el("strong", {id: "sum", "data-value": answer.sum.bytes}, amount(answer.sum.bytes, answer.unit)),
             sum_interval(answer),
             el("span", {class: "quiet"},
-                `${count(answer.sum.count)} ${count_title(answer.metric)}, ${count(answer.rows.length + left_out)} rows`),
+                `${count_text(answer.sum.count, answer.metric)}, ${counted(answer.rows.length + left_out, "row")}`),
             now.by === "function" ? matched_share(now) : null),
         spread_lines(answer, now), ignored_line(answer), data_table({
             columns,

@@ -1,4 +1,5 @@
 // words: the command that answers for what is on screen. The page asks it, and shows it to be copied.
+import {counted} from "./format.js";
 
 // Which parts of the state each command understands.
 const FOCUS = ["within", "ignore", "fold", "thread", "language", "process"];
@@ -102,4 +103,9 @@ export function count_title(metric) {
         touched: "faults"
     }[metric] ||
         "blocks";
+}
+
+// "1 block", "2 calls".
+export function count_text(n, metric) {
+    return counted(n, count_title(metric).slice(0, -1));
 }
