@@ -49,5 +49,5 @@ char *library_find(struct err *err)
 bool library_counts_in_place(void)
 {
     const char *how = getenv("TIDEMARK_COUNT");
-    return how && strcmp(how, "in-place") == 0;
+    return !how || strcmp(how, "events") != 0;
 }
