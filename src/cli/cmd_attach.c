@@ -209,7 +209,6 @@ int cmd_attach(int argc, char **argv)
     struct attach_context context = {.progress = {.has_terminal = isatty(STDOUT_FILENO)},
                                      .options = &o};
     o.session.library = library;
-    o.session.in_place = library_counts_in_place();
     o.session.argv = command_of(o.session.attach_to);
     o.session.context = &context;
     o.session.attached = say_attached;

@@ -1,11 +1,12 @@
 /*
- * accounts_memory: where the accounts of this process are, and which is a stack's. For accounts.c
- * and count.c alone.
+ * accounts_memory: where the accounts of this process are, and which is a stack's. For accounts.c,
+ * count.c and count_weighed.c alone.
  */
 #ifndef TIDE_RECORD_ACCOUNTS_MEMORY_H
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
 
 #include "record/recorder.h"
+#include "wire/weights.h"
 
 #define ACCOUNTS_WINDOW_BITS 13 /* WIRE_ACCOUNTS_FIRST */
 #define ACCOUNTS_WINDOWS     (26 - ACCOUNTS_WINDOW_BITS)
@@ -31,6 +32,14 @@ static inline struct wire_account *account_at(uint32_t number)
     uintptr_t window =
         atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_acquire);
     return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
+}
+
+/* May it be used? To be asked of numbers that were read in shared memory, which the program may have
+ * written over. */
+static inline bool account_is_sound(uint32_t number)
+{
+    return number >= WIRE_ACCOUNT_FIRST && number < accounts.limit &&
+           atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_relaxed);
 }
 
 static inline struct wire_cell *cell_at(uint32_t number)
@@ -61,5 +70,24 @@ static inline uint32_t account_of(struct thread *t, struct account_table *a, uin
             return (uint32_t)a->entries[at];
     return account_make(t, a, key, flags);
 }
+
+static inline uint32_t era_now(void)
+{
+    return (uint32_t)atomic_load_explicit(&accounts.header->moment, memory_order_relaxed);
+}
+
+static inline bool is_inherited(const struct indexed *b)
+{
+    return b->era < accounts.first_era;
+}
+
+/* count.c */
+/* The account of a stack that is met again, or for the first time; 0: there is none. */
+uint32_t account_find(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
+/* An allocation of a block of `size` bytes that counts for `w`, and was made by realloc; and the
+ * free of one that counts for so many, with what they have together in b->size and b->usable. */
+void account_adds(struct thread *t, uint32_t number, uint64_t size, struct wire_weight w);
+void account_adds_reallocs(struct thread *t, uint32_t number, uint64_t count);
+void account_removes(struct thread *t, const struct indexed *b, uint64_t blocks, bool temporary);
 
 #endif

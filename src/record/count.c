@@ -5,6 +5,7 @@
 #include "record/accounts_memory.h"
 
 #define CELLS_CLAIMED  8         /* accounts, for twice as many cells */
+#define CELLS_MOST     64        /* of one account: more than there are groups */
 #define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
 #define ROW_LIMIT      (UINT32_C(1) << 31)
 #define SLACK_MOST     (UINT64_C(1) << 30)
@@ -107,7 +108,7 @@ static __attribute__((noinline)) void total_shared(struct thread *t, struct wire
 static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
         total_shared(t, a, (int64_t)size);
         return;
     }
@@ -122,7 +123,7 @@ static inline void total_grows(struct thread *t, struct wire_account *a, uint64_
 static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
         total_shared(t, a, -(int64_t)size);
         return;
     }
@@ -144,11 +145,21 @@ static inline void total_shrinks(struct thread *t, struct wire_account *a, uint6
 
 /* --- sizes and lifetimes ---------------------------------------------------------------------- */
 
+/* Read once: what is checked is what is used. */
+static inline uint32_t first_cell(const struct wire_account *a)
+{
+    return *(const volatile uint32_t *)&a->cells;
+}
+
 static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, struct wire_account *a,
                                                            unsigned group, unsigned lives)
 {
     struct counting *c = &t->counting;
-    for (uint32_t n = a->cells; n;) {
+    const uint32_t head = first_cell(a);
+    uint32_t n = head;
+    for (unsigned i = 0; n; i++) {
+        if (i == CELLS_MOST || !account_is_sound(n / 2))
+            return NULL;
         struct wire_cell *cell = cell_at(n);
         if (cell->group == group && cell->lives == lives)
             return cell;
@@ -163,14 +174,14 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
     }
     uint32_t number = c->cells++;
     struct wire_cell *cell = cell_at(number);
-    struct wire_cell *first = a->cells ? cell_at(a->cells) : NULL;
+    struct wire_cell *first = head ? cell_at(head) : NULL;
     cell->group = (uint16_t)group;
     cell->lives = (uint16_t)lives;
     if (first && first->lives && !lives) { /* lifetimes are counted most often, and stay first */
         cell->next = first->next;
         first->next = number;
     } else {
-        cell->next = a->cells;
+        cell->next = head;
         a->cells = number;
     }
     return cell;
@@ -182,18 +193,18 @@ static inline unsigned size_bucket(uint64_t size)
 }
 
 static __attribute__((noinline)) void count_size(struct thread *t, struct wire_account *a,
-                                                 unsigned bucket, uint64_t size)
+                                                 unsigned bucket, uint64_t blocks, uint64_t bytes)
 {
     struct wire_cell *cell = cell_of(t, a, bucket / WIRE_CELL_SIZES, 0);
     if (!cell)
         return;
-    cell->sizes.count[bucket % WIRE_CELL_SIZES]++;
-    cell->sizes.bytes[bucket % WIRE_CELL_SIZES] += size;
+    cell->sizes.count[bucket % WIRE_CELL_SIZES] += (uint32_t)blocks;
+    cell->sizes.bytes[bucket % WIRE_CELL_SIZES] += bytes;
 }
 
 /* A block of an earlier era ends. */
 static __attribute__((noinline)) void count_life(struct thread *t, struct wire_account *a,
-                                                 uint32_t birth, uint32_t now)
+                                                 uint32_t birth, uint32_t now, uint64_t blocks)
 {
     uint32_t from = now - birth < WIRE_ERAS ? birth : now - WIRE_ERAS + 1;
     uint32_t began = atomic_load_explicit(&accounts.era_ms[from % WIRE_ERAS], memory_order_relaxed);
@@ -202,19 +213,15 @@ static __attribute__((noinline)) void count_life(struct thread *t, struct wire_a
         return;
     unsigned bucket = 32 - (unsigned)__builtin_clz(ends - began); /* store/buckets.h */
     unsigned group = (bucket - 1) / WIRE_CELL_LIVES;
-    struct wire_cell *cell = a->cells ? cell_at(a->cells) : NULL;
+    uint32_t head = first_cell(a);
+    struct wire_cell *cell = account_is_sound(head / 2) ? cell_at(head) : NULL;
     if (UNLIKELY(!cell || !cell->lives || cell->group != group))
         cell = cell_of(t, a, group, 1);
     if (cell)
-        cell->lives_count[(bucket - 1) % WIRE_CELL_LIVES]++;
+        cell->lives_count[(bucket - 1) % WIRE_CELL_LIVES] += (uint32_t)blocks;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
-
-static inline uint32_t era_now(void)
-{
-    return (uint32_t)atomic_load_explicit(&accounts.header->moment, memory_order_relaxed);
-}
 
 static inline void account_touch(struct thread *t, uint32_t number, struct wire_account *a)
 {
@@ -229,28 +236,31 @@ static inline void row_check(struct thread *t, const struct wire_account *a)
         accounts_rows(t);
 }
 
-/* An allocation, of an account that is this thread's own. */
-static inline void account_grows(struct thread *t, uint32_t number, struct wire_account *a,
-                                 uint64_t size, uint64_t slack)
+/* An allocation, of an account that is this thread's own. `w`: what it counts for. */
+static inline __attribute__((always_inline)) void account_grows(struct thread *t, uint32_t number,
+                                                                struct wire_account *a,
+                                                                uint64_t size, struct wire_weight w)
 {
     unsigned bucket = size_bucket(size);
     if (UNLIKELY(!a->next_dirty))
         account_touch(t, number, a);
-    total_grows(t, a, size);
-    a->allocs++;
-    a->bytes += size;
-    a->slack += (uint32_t)slack;
+    total_grows(t, a, w.bytes);
+    a->allocs += (uint32_t)w.blocks;
+    a->bytes += w.bytes;
+    a->slack += (uint32_t)(w.usable - w.bytes);
     if (UNLIKELY(size > a->largest_bytes))
         a->largest_bytes = size;
     if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket)) {
         a->owner |= WIRE_ACCOUNT_SEVERAL;
-        count_size(t, a, bucket, size);
+        count_size(t, a, bucket, w.blocks, w.bytes);
     }
 }
 
-/* A free of a block of any account. The account that it was counted in. */
-static inline struct wire_account *account_shrinks(struct thread *t, const struct indexed *b,
-                                                   bool temporary, uint32_t now)
+/* A free of a block of any account, or of `blocks` that are of so many bytes together. The account
+ * that it was counted in. */
+static inline __attribute__((always_inline)) struct wire_account *
+account_shrinks(struct thread *t, const struct indexed *b, uint64_t blocks, bool temporary,
+                uint32_t now)
 {
     uint32_t number = b->account;
     struct wire_account *a = account_at(number);
@@ -271,22 +281,17 @@ static inline struct wire_account *account_shrinks(struct thread *t, const struc
         a->own_peak_bytes = live;
         a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
     }
-    a->frees++;
+    a->frees += (uint32_t)blocks;
     a->freed += b->size;
     a->slack_freed += (uint32_t)(b->usable - b->size);
     if (temporary) {
-        a->temps++;
+        a->temps += (uint32_t)blocks;
         a->temp_bytes += b->size;
     }
     if (b->era != now)
-        count_life(t, a, b->era, now);
+        count_life(t, a, b->era, now, blocks);
     row_check(t, a);
     return a;
-}
-
-static inline bool is_inherited(const struct indexed *b)
-{
-    return b->era < accounts.first_era;
 }
 
 static __attribute__((noinline)) void inherited_free(const struct indexed *b)
@@ -302,7 +307,7 @@ static __attribute__((noinline, cold)) void missed_free(struct thread *t, const 
     if (is_inherited(old))
         inherited_free(old);
     else
-        account_shrinks(t, old, false, now);
+        account_shrinks(t, old, 1, false, now);
 }
 
 /* A block went, or moved, for which the thread had just allocated another. */
@@ -310,10 +315,11 @@ static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t fr
                                                   const struct indexed *old, uint64_t size,
                                                   uint32_t account, uint32_t era, bool by_realloc)
 {
-    if (UNLIKELY(t->end - t->at < 6) && !thread_spare_room(t)) {
+    if (UNLIKELY(t->end - t->at < 7) && !thread_spare_room(t)) {
         atomic_fetch_add_explicit(&t->ring->untold, 1, memory_order_relaxed);
         return;
     }
+    event_sequence(t);
     event_word(t, WIRE_WORD(WIRE_GROWTH, by_realloc, (uint64_t)from & WIRE_LOW48));
     event_word(t, to);
     event_word(t, old->size);
@@ -361,9 +367,8 @@ static inline bool may_replace(const struct thread *t, const struct indexed *old
     return size - old->size - 1 < old->size * 4;
 }
 
-/* The account of a stack that is met again, or for the first time; 0: there is none. */
-static __attribute__((noinline)) uint32_t find_account(struct thread *t, uint64_t size,
-                                                       uint32_t stack, uint32_t *remembered)
+__attribute__((noinline)) uint32_t account_find(struct thread *t, uint64_t size, uint32_t stack,
+                                                uint32_t *remembered)
 {
     uint32_t number = account_of(t, &t->counting.own, stack, size_bucket(size));
     if (UNLIKELY(!number))
@@ -380,7 +385,7 @@ bool count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool tol
     if (UNLIKELY(usable - size > SLACK_MOST))
         usable = size;
     uint32_t number = LIKELY(account != NULL) ? *account : 0;
-    if (UNLIKELY(!number) && !(number = find_account(t, size, stack, account)))
+    if (UNLIKELY(!number) && !(number = account_find(t, size, stack, account)))
         return false;
     struct wire_account *a = account_at(number);
     uint32_t now = era_now();
@@ -393,12 +398,12 @@ bool count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool tol
         if (is_inherited(&c->moving))
             inherited_free(&c->moving);
         else {
-            account_shrinks(t, &c->moving, false, now);
+            account_shrinks(t, &c->moving, 1, false, now);
             if (size > c->moving.size)
                 tell_growth(t, c->moving_from, (uintptr_t)p, &c->moving, size, number, now, true);
         }
     }
-    account_grows(t, number, a, size, usable - size);
+    account_grows(t, number, a, size, (struct wire_weight){1, size, usable});
     c->last_alloc = (uintptr_t)p;
     c->fresh.address = moved ? 0 : (uintptr_t)p;
     c->fresh.size = size;
@@ -431,9 +436,10 @@ uint32_t count_owner(void *p, usable_of *usable)
 {
     struct indexed b, none;
     bool told = !usable;
-    if (!take(p, usable, &b))
+    if (recorder.sample_bytes ? !sample_find(p, &b, false) : !take(p, usable, &b))
         return 0;
-    index_put((uintptr_t)p, &b, told, &none);
+    if (!recorder.sample_bytes)
+        index_put((uintptr_t)p, &b, told, &none);
     return is_inherited(&b) ? 0 : b.account;
 }
 
@@ -466,7 +472,7 @@ bool count_free(struct thread *t, void *p, usable_of *usable, bool sure)
         look_at_growth(t, (uintptr_t)p, &b);
         c->fresh.address = 0;
     }
-    account_shrinks(t, &b, temporary, now);
+    account_shrinks(t, &b, 1, temporary, now);
     return true;
 }
 
@@ -508,10 +514,38 @@ void count_unrecorded(struct thread *t)
         if (is_inherited(&c->moving))
             inherited_free(&c->moving);
         else
-            account_shrinks(t, &c->moving, false, era_now());
+            account_shrinks(t, &c->moving, 1, false, era_now());
     }
     c->moving_from = 0;
     atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
+}
+
+/* --- what sampled blocks stand for ------------------------------------------------------------ */
+
+void account_adds(struct thread *t, uint32_t number, uint64_t size, struct wire_weight w)
+{
+    struct wire_account *a = account_at(number);
+    account_grows(t, number, a, size, w);
+    row_check(t, a);
+}
+
+void account_adds_reallocs(struct thread *t, uint32_t number, uint64_t count)
+{
+    struct wire_account *a = account_at(number);
+    while (count) {
+        uint64_t room = (uint64_t)UINT16_MAX - a->reallocs, now = count < room ? count : room;
+        if (!a->next_dirty)
+            account_touch(t, number, a);
+        a->reallocs = (uint16_t)(a->reallocs + now);
+        count -= now;
+        if (a->reallocs == UINT16_MAX)
+            accounts_rows(t);
+    }
+}
+
+void account_removes(struct thread *t, const struct indexed *b, uint64_t blocks, bool temporary)
+{
+    account_shrinks(t, b, blocks, temporary, era_now());
 }
 
 /* --- arenas of CPython -------------------------------------------------------------------------*/

@@ -156,8 +156,8 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         libc_look();
         memcpy(&next.pthread_create, &f, sizeof f);
     }
-    if (UNLIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
-        atomic_store(&recorder.clocked, true);
+    if (UNLIKELY(!atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        atomic_store(&recorder.several, true);
     note_stack_size(attributes);
     if (LIKELY(!cpu_timer_wanted()))
         return next.pthread_create(thread, attributes, start, argument);

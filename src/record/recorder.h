@@ -79,8 +79,6 @@
 struct thread {
     uint32_t tick; /* the last one written to the ring; 0: not this process's */
     uint32_t generation;
-    uint64_t clock;     /* logical time (wire/layout.h) */
-    uint64_t stamp;     /* what it leaves in recorder.clocks: clock << 16 | number */
     uint64_t *at, *end; /* room in the current chunk */
     uint64_t bias;      /* position of `at` in the ring = bias + its address / 8 */
     struct wire_ring *ring;
@@ -110,8 +108,6 @@ struct thread {
     uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
     const void *sample_last;   /* the last block that was recorded. No other allocation of this */
     uint64_t sample_last_left; /* thread has followed it while tide_sample_left is still this */
-    void *sample_old;          /* of the realloc at work: its old block, if that was recorded */
-    bool sample_realloc;       /* the realloc at work has an old block that was not */
     struct counting counting;
 };
 
@@ -150,8 +146,8 @@ struct recorder {
     bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic size_t least_stack;  /* of the threads that were made, the smallest; 0: none was */
-    _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
-    _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
+    _Atomic bool several;         /* there is, or was, more than one thread */
+    _Atomic uint64_t sequence;    /* numbers that were given out (WIRE_SEQUENCE) */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
     uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
@@ -163,16 +159,11 @@ struct recorder {
     _Atomic bool frees_watched; /* its objects go by free: python_objects.h wants to see them */
     char *python_memory;        /* where its code is told */
     uint32_t python_size;       /* 0: not wanted */
-    bool in_place;              /* it counts in accounts, and tells no event (accounts.h) */
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
     bool late;                  /* the program ran already when we came (attach.h) */
     uint64_t sample_bytes;      /* run --sample: one allocation per so many bytes; 0: all */
 };
 extern struct recorder recorder;
-
-/* By 64 KiB of address: threads that keep to their own arenas do not meet here. */
-#define CLOCKS            65536
-#define CLOCK_OF(address) (&recorder.clocks[(address) >> 16 & (CLOCKS - 1)])
 
 /* The functions next in line. All set before the first hook returns. */
 struct next {
@@ -346,6 +337,10 @@ void free_beneath(void *p, usable_of *usable);
 bool hook_nested(uintptr_t frame);
 
 /* event.c */
+enum free_how {
+    FREE_SURE, /* the block was allocated where we could see it */
+    FREE_MAYBE /* or perhaps not, and that is nothing to tell of */
+};
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
@@ -354,7 +349,7 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
 bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
                       const uint64_t *caller);
 /* Before it is done. `usable`: as of event_free. false: the block is not known. */
-bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how);
+bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how);
 void event_realloc_failed(struct thread *t); /* after; or event_alloc */
 void event_fork(struct thread *t);           /* before it is done */
 /* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
@@ -370,7 +365,6 @@ uint32_t event_stack(struct thread *t, const uint64_t *caller);
 uint32_t event_interrupted(struct thread *t, const uint64_t *caller);
 /* Is this thread where it is by calls alone, with no signal in between? false: not to be proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
-void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
@@ -396,11 +390,14 @@ static inline bool large_may_be(const void *p)
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes to this thread's next block that is recorded; 0: not drawn yet. */
 extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
-bool sample_reset(const struct wire_header *h);  /* for a new process; false: there is no memory */
+bool sample_reset(struct wire_header *h);        /* for a new process; false: there is no memory */
 void sample_recover(void);                       /* this thread was torn out of a hook */
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
-bool sample_add(const void *p);                  /* it is recorded; false: there is no room */
-bool sample_remove(const void *p);               /* it goes; was it recorded? */
+/* It is recorded. SAMPLE_REPLACED: another was there, whose free was missed: *old. */
+enum sample_added { SAMPLE_ADDED, SAMPLE_REPLACED, SAMPLE_NO_ROOM };
+enum sample_added sample_add(const void *p, const struct indexed *b, struct indexed *old);
+/* Was it recorded? `remove`: it no longer is. */
+bool sample_find(const void *p, struct indexed *out, bool remove);
 
 static inline bool sample_skips(struct thread *t, size_t size)
 {
@@ -411,11 +408,10 @@ static inline bool sample_skips(struct thread *t, size_t size)
     return !sample_draw(t, size);
 }
 
-/* Is it a block that was recorded? Then it no longer is. */
-static inline bool sample_takes(const void *p)
+/* May it be a block that was recorded? */
+static inline bool sample_may_be(const void *p)
 {
-    return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed)) &&
-           sample_remove(p);
+    return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed));
 }
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
@@ -548,37 +544,28 @@ static inline void event_publish(struct thread *t)
 }
 
 /*
- * Sees to the logical time of the event about to be written; event_room() must have allowed one
- * word more than the event. That the free of a block sees its allocation's stamp follows from how
- * the program handed it over.
+ * Gives the record about to be written its place among those of other threads; room for one word
+ * more than the record must have been found.
  */
-static inline void event_clock(struct thread *t, uint64_t address)
+static inline void event_sequence(struct thread *t)
 {
-    if (LIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
-        return;
-    if (UNLIKELY(atomic_load_explicit(CLOCK_OF(address), memory_order_relaxed) != t->stamp))
-        event_meet(t, address);
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        event_word(t, WIRE_WORD(WIRE_SEQUENCE, 0,
+                                (atomic_fetch_add(&recorder.sequence, 1) + 1) & WIRE_LOW48));
 }
 
 /* `usable`: asks its allocator how much of a block can be used; NULL: it cannot be asked. false: the
  * block is not known. */
-static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how)
+static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how)
 {
-    if (UNLIKELY(recorder.sample_bytes)) {
-        if (LIKELY(!sample_takes(p)))
-            return true; /* nothing is to be done about it */
-        how = p == t->sample_last && tide_sample_left == t->sample_last_left ? WIRE_FREE_SURE
-                                                                             : WIRE_FREE_LATER;
-    }
+    bool sampled = UNLIKELY(recorder.sample_bytes != 0);
+    if (sampled && LIKELY(!sample_may_be(p)))
+        return true; /* nothing is to be done about it */
     if (UNLIKELY(large_may_be(p)))
         large_freed(t, p, usable);
-    if (LIKELY(recorder.in_place))
-        return count_free(t, p, usable, how == WIRE_FREE_SURE);
-    if (event_room(t, 2)) {
-        event_clock(t, (uintptr_t)p);
-        event_word(t, WIRE_WORD(WIRE_FREE, how, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_publish(t);
-    }
+    if (LIKELY(!sampled))
+        return count_free(t, p, usable, how == FREE_SURE);
+    weighed_free(t, p);
     return true;
 }
 

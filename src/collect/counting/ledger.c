@@ -174,7 +174,7 @@ static inline void after_growth(struct ledger *l, struct account *a)
         a->site.own_peak_bytes = a->live.bytes;
         a->site.own_peak_blocks = a->live.blocks;
     }
-    if (l->live.bytes > l->interval_peak_bytes && !l->in_place) {
+    if (l->live.bytes > l->interval_peak_bytes && !l->peak_is_told) {
         l->interval_peak_bytes = l->live.bytes;
         if (l->live.bytes > l->peak_bytes) {
             l->peak_bytes = l->live.bytes;
@@ -213,7 +213,7 @@ hand_out(struct ledger *l, uint32_t account, uint64_t size, struct amount w, boo
     delta[COL_USABLE] += w.usable;
     delta[COL_REALLOCS] += by_realloc ? w.blocks : 0;
     bool heap = domain_is_live(a->domain);
-    if (!heap || l->in_place ||
+    if (!heap || l->peak_is_told ||
         l->live.bytes + w.bytes <= l->peak_bytes) /* else the peak is after this */
         before_change(l, a);
     a->live.bytes += w.bytes;

@@ -88,7 +88,7 @@ struct ledger {
     uint64_t unwatched_peak_bytes; /* and before it */
     uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
     uint64_t allocations, allocated_bytes;
-    bool in_place; /* the program counts itself, and knows the peak */
+    bool peak_is_told; /* the program knows the peak, and tells peak_epoch */
     struct histogram histogram;
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
