@@ -6,7 +6,6 @@
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
 
 #include "record/recorder.h"
-#include "wire/weights.h"
 
 #define ACCOUNTS_WINDOW_BITS 13 /* WIRE_ACCOUNTS_FIRST */
 #define ACCOUNTS_WINDOWS     (26 - ACCOUNTS_WINDOW_BITS)
@@ -70,24 +69,5 @@ static inline uint32_t account_of(struct thread *t, struct account_table *a, uin
             return (uint32_t)a->entries[at];
     return account_make(t, a, key, flags);
 }
-
-static inline uint32_t era_now(void)
-{
-    return (uint32_t)atomic_load_explicit(&accounts.header->moment, memory_order_relaxed);
-}
-
-static inline bool is_inherited(const struct indexed *b)
-{
-    return b->era < accounts.first_era;
-}
-
-/* count.c */
-/* The account of a stack that is met again, or for the first time; 0: there is none. */
-uint32_t account_find(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
-/* An allocation of a block of `size` bytes that counts for `w`, and was made by realloc; and the
- * free of one that counts for so many, with what they have together in b->size and b->usable. */
-void account_adds(struct thread *t, uint32_t number, uint64_t size, struct wire_weight w);
-void account_adds_reallocs(struct thread *t, uint32_t number, uint64_t count);
-void account_removes(struct thread *t, const struct indexed *b, uint64_t blocks, bool temporary);
 
 #endif

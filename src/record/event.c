@@ -3,7 +3,7 @@
 
 #include "record/nodes.h"
 #include "record/python.h"
-#include "record/recorder.h"
+#include "record/count.h"
 
 /* The walk's innermost frames alone, when there is no memory for all of them. */
 static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
@@ -235,15 +235,16 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
         told = !next.malloc_usable_size;
         usable = told ? size : chunk_usable(p, next.malloc_usable_size);
     }
-    if (!sampled)
-        index_prefetch((uintptr_t)p, told ? index_told_class((uintptr_t)p) : index_class(usable));
+    usable = usable < size ? size : usable;
+    _Atomic uint64_t *word = NULL;
+    if (!sampled) {
+        word = index_word_of((uintptr_t)p, index_apart(usable), told);
+        __builtin_prefetch(word, 1);
+    }
     struct stack found = stack_of(t, caller);
-    if (UNLIKELY(size >= LARGE_BLOCK))
-        large_keep(p, size);
-    if (sampled)
-        return weighed_alloc(t, p, size, usable, found.number, found.account);
-    return count_alloc(t, p, size, usable < size ? size : usable, told, found.number,
-                       found.account);
+    if (!sampled)
+        return count_alloc(t, p, size, usable, told, word, found.number, found.account);
+    return weighed_alloc(t, p, size, usable, found.number, found.account);
 }
 
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
@@ -266,6 +267,15 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
 bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable, const uint64_t *caller)
 {
     return alloc(t, p, size, caller, usable, true);
+}
+
+bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how)
+{
+    if (LIKELY(!recorder.sample_bytes))
+        return count_free(t, p, usable, how == FREE_SURE);
+    if (UNLIKELY(sample_may_be(p)))
+        weighed_free(t, p);
+    return true;
 }
 
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how)

@@ -142,7 +142,6 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
         return next.realloc(old, size);
     }
     event_prefetch(t, caller);
-    size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
         size ? event_realloc(t, old, next.malloc_usable_size, FREE_SURE)
              : event_free(t, old, next.malloc_usable_size, FREE_SURE);
@@ -150,8 +149,6 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
     if (UNLIKELY(!p)) {
         if (old && size)
             event_realloc_failed(t);
-        if (large)
-            large_keep(old, large);
     } else if (UNLIKELY(!event_alloc(t, p, size, caller)) && old) {
         note_unrecorded(t);
     }

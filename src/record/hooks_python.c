@@ -62,7 +62,6 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
         return beneath(w, w->next.realloc(context, old, size));
     }
     event_prefetch(t, CALLER());
-    size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     bool known = old && event_realloc(t, old, NULL, FREE_MAYBE);
     tls.around = known ? old : NULL; /* else malloc knows it, from before it was wrapped */
     tls.malloced = NULL;
@@ -75,8 +74,6 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
     } else {
         if (old)
             event_realloc_failed(t); /* with size 0 too: CPython never frees by realloc */
-        if (large)
-            large_keep(old, large);
     }
     thread_leave();
     return p;

@@ -151,8 +151,6 @@ struct recorder {
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
     uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
-    /* Where the large blocks are (large.c): nowhere yet, if low > high. */
-    _Atomic uintptr_t large_low, large_high;
     _Atomic bool python; /* CPython was met, and can be read (python.h) */
     _Atomic bool
         objects_unsettled;      /* its allocators may have been replaced since we wrapped them */
@@ -250,7 +248,12 @@ void recorder_left_out(const char *path, enum wire_out why);
 /* The collector is told, and waited for. */
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
-bool boot_owns(const void *p);
+#define BOOT_BYTES 65536
+extern INTERNAL char boot_memory[BOOT_BYTES];
+static inline bool boot_owns(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)boot_memory < BOOT_BYTES;
+}
 size_t boot_bytes(char **start); /* how much of it was given out, from there on */
 size_t boot_room(const void *p); /* bytes that can be read from p on */
 
@@ -348,7 +351,9 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
 /* The same of a block whose allocator cannot be asked at its free. */
 bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
                       const uint64_t *caller);
-/* Before it is done. `usable`: as of event_free. false: the block is not known. */
+/* Before they are done. `usable`: asks its allocator how much of a block can be used; NULL: it cannot
+ * be asked. false: the block is not known. */
+bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how);
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how);
 void event_realloc_failed(struct thread *t); /* after; or event_alloc */
 void event_fork(struct thread *t);           /* before it is done */
@@ -368,20 +373,11 @@ bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
-void large_keep(void *p, size_t size); /* one was allocated */
-size_t large_drop(void *p);            /* it goes: its size, or 0: not known */
-/* Before a free: looks at its pages, if it is one. */
-void large_freed(struct thread *t, void *p, usable_of *usable);
+/* Before a free: looks at its pages. `account`: of its allocation, if it is known. */
+void large_freed(struct thread *t, void *p, size_t size, uint32_t account);
 /* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* then absent pages may be in swap */
-
-/* May there be a large block here? */
-static inline bool large_may_be(const void *p)
-{
-    return (uintptr_t)p <= atomic_load_explicit(&recorder.large_high, memory_order_relaxed) &&
-           (uintptr_t)p >= atomic_load_explicit(&recorder.large_low, memory_order_relaxed);
-}
 
 /* sample.c */
 #define SAMPLE_FILTER_SIZE        ((size_t)1 << 20)
@@ -552,21 +548,6 @@ static inline void event_sequence(struct thread *t)
     if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
         event_word(t, WIRE_WORD(WIRE_SEQUENCE, 0,
                                 (atomic_fetch_add(&recorder.sequence, 1) + 1) & WIRE_LOW48));
-}
-
-/* `usable`: asks its allocator how much of a block can be used; NULL: it cannot be asked. false: the
- * block is not known. */
-static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how)
-{
-    bool sampled = UNLIKELY(recorder.sample_bytes != 0);
-    if (sampled && LIKELY(!sample_may_be(p)))
-        return true; /* nothing is to be done about it */
-    if (UNLIKELY(large_may_be(p)))
-        large_freed(t, p, usable);
-    if (LIKELY(!sampled))
-        return count_free(t, p, usable, how == FREE_SURE);
-    weighed_free(t, p);
-    return true;
 }
 
 #endif

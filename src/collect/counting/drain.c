@@ -150,7 +150,8 @@ static uint64_t written_in(struct target *t, struct reader *r)
 }
 
 #define LOOKS       8
-#define PATIENCE_NS 50000000 /* for threads that have not noticed that an interval has ended */
+#define PATIENCE_NS 50000000   /* for threads that have not noticed that an interval has ended, */
+#define TELLING_NS  1000000000 /* and for those that are just telling what they did before */
 
 /* Is it better to look at the accounts later? Of one thread alone: what several tell of one block is
  * to be read in about the order in which it happened. The last boundary alone may be put off: what
@@ -175,11 +176,12 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 }
 
 /* At the end of an interval: what threads have counted that have not noticed it yet. One that is
- * just noticing writes rows, which are read then. */
-static void look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
+ * just noticing writes rows, which are read then; false: one is still at it. */
+static bool look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
 {
-    for (unsigned tries = 0; tries < LOOKS; tries++) {
-        bool again = false;
+    bool again = true;
+    for (unsigned tries = 0; tries < LOOKS && again; tries++) {
+        again = false;
         for (size_t i = 0; i < t->readers.count; i++) {
             struct reader *r = &t->readers.items[i];
             if (r->tick > tick || accounts_look(t, r, false))
@@ -194,11 +196,11 @@ static void look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
             r->head = r->due = written_in(t, r);
             again = true;
         }
-        if (!again)
-            break;
-        drain_until(t, tick, now_ns);
+        if (again)
+            drain_until(t, tick, now_ns);
     }
     accounts_take_counters(t);
+    return !again;
 }
 
 void drain_look(struct target *t, uint64_t now_ns)
@@ -210,9 +212,8 @@ void drain_look(struct target *t, uint64_t now_ns)
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0;
-    bool held = false;
-    t->pass_words = 0;
-    t->active.count = 0;
+    size_t held = 0; /* boundaries: left for a later pass */
+    t->pass_words = t->active.count = 0;
     accounts_note_counters(t);
     uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
     if (unrecorded > t->unrecorded)
@@ -239,12 +240,12 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick, b->time_ns);
-        if (puts_off(t, i, now_ns)) {
-            t->boundaries.items[0] = *b;
-            held = true;
+        if (puts_off(t, i, now_ns) || (!look_at_accounts(t, b->tick, b->time_ns) && t->patient &&
+                                       now_ns - b->time_ns < TELLING_NS)) {
+            held = t->boundaries.count - i;
+            memmove(t->boundaries.items, b, held * sizeof *b);
             break;
         }
-        look_at_accounts(t, b->tick, b->time_ns);
         accounts_end_interval(t, b->tick);
         uint64_t end_ns = marks_end(t, b, &kept);
         interval_log_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
@@ -253,7 +254,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     t->boundaries.count = held;
     accounts_begin_era(t, now_ns);
     /* Marks that were made since the boundaries were looked at get theirs in the next pass; what
-     * follows them has to wait for it. Asked when all rings have been looked at for the last time. */
+     * follows them has to wait for it. After the last look at how far rings were written. */
     uint32_t made = atomic_load(&t->header->tick);
     uint32_t limit = held ? t->boundaries.items[0].tick : t->tick;
     drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX, now_ns);
