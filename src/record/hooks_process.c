@@ -145,7 +145,7 @@ static void note_stack_size(const pthread_attr_t *attributes)
         pthread_attr_destroy(&usual);
 }
 
-/* Before the second thread can run, the first begins to keep logical time (wire/layout.h). */
+/* Before the second thread can run, the first knows that counters are shared. */
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument)
 {
