@@ -226,8 +226,9 @@ static inline __attribute__((always_inline)) bool count_free(struct thread *t, v
 {
     struct counting *c = &t->counting;
     struct indexed b;
-    /* The size that says where it is comes from memory: meanwhile, it is often of this class. */
-    __builtin_prefetch(index_word((uintptr_t)p, c->freed_class, index_bits(c->freed_class)), 1);
+    /* The size that says where it is comes from memory: meanwhile, it may be of this class. */
+    if (c->freed_alike)
+        __builtin_prefetch(index_word((uintptr_t)p, c->freed_class, index_bits(c->freed_class)), 1);
     bool temporary = c->last_alloc == (uintptr_t)p;
     uintptr_t fresh = c->fresh.address;
     c->fresh.address = 0;
@@ -238,8 +239,10 @@ static inline __attribute__((always_inline)) bool count_free(struct thread *t, v
             count_unknown_free();
         return false;
     }
-    c->freed_class = (uint8_t)(LIKELY(usable != NULL) ? index_class(index_apart(b.usable))
-                                                      : index_told_class((uintptr_t)p));
+    unsigned class = LIKELY(usable != NULL) ? index_class(index_apart(b.usable))
+                                            : index_told_class((uintptr_t)p);
+    c->freed_alike = class == c->freed_class;
+    c->freed_class = (uint8_t) class;
     if (UNLIKELY(is_inherited(&b))) {
         count_inherited_free(&b);
         return true;
