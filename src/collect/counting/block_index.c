@@ -303,7 +303,6 @@ out:
 #define SAMPLE_BITS_MOST 24 /* of the places that the table may have */
 
 struct listing {
-    struct target *target;
     VEC(struct block) blocks; /* of each, `site` is the account */
 };
 
@@ -348,7 +347,7 @@ static int by_address(const void *a, const void *b)
 
 static bool each_sampled(struct target *t, block_visit *visit, void *context)
 {
-    struct listing l = {.target = t};
+    struct listing l = {0};
     struct reading k = {.target = t, .found = list, .context = &l, .pagemap = -1};
     uint32_t now = eras_now(&t->eras);
     remote_memory_open(&k.memory, t->pid);
