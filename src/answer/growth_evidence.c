@@ -54,11 +54,13 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
             y[g->count - 1] - y[t->skipped]);
         break;
     case TREND_PLATEAU:
-        say(out, " %r %B%r", t->warm_up > 0 ? "gained" : "lost", fabs(y[t->end] - y[t->begin]),
-            late ? " from " : " up to ");
-        if (late) {
+        say(out, " %r %B", t->warm_up > 0 ? "gained" : "lost", fabs(y[t->end] - y[t->begin]));
+        if (late && t->begin + 1 < t->end) {
+            strbuf_puts(out, " from ");
             growth_moment(g, t->begin + 1, out);
             strbuf_puts(out, " to ");
+        } else {
+            strbuf_puts(out, late ? " at " : " up to ");
         }
         growth_moment(g, t->end, out);
         strbuf_puts(out, ", and is flat since");
