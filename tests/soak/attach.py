@@ -271,20 +271,20 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-k", default="", help="only programs whose name contains this")
     options = parser.parse_args()
-    folder, failed = tempfile.mkdtemp(prefix="tide-attach-"), 0
+    failed = 0
     tidemark = os.path.join(options.build, "tidemark")
-    for name, start in programs(folder).items():
-        if options.k not in name:
-            continue
-        try:
-            with start() as pid:
-                failed += Cycles(tidemark, name, pid, random.Random(options.seed), os.path.join(folder, "p.tide")).run(options.cycles)
-        except Missing as what:
-            print("%-12s is left out: there is no %s" % (name, what), flush=True)
-        except RuntimeError as what:
-            print("%-12s %s" % (name, what), flush=True)
-            failed += 1
-    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="tide-attach-") as folder:
+        for name, start in programs(folder).items():
+            if options.k not in name:
+                continue
+            try:
+                with start() as pid:
+                    failed += Cycles(tidemark, name, pid, random.Random(options.seed), os.path.join(folder, "p.tide")).run(options.cycles)
+            except Missing as what:
+                print("%-12s is left out: there is no %s" % (name, what), flush=True)
+            except RuntimeError as what:
+                print("%-12s %s" % (name, what), flush=True)
+                failed += 1
     sys.exit(failed != 0)
 
 
