@@ -92,7 +92,8 @@ static void lost_words(const struct growth *g, struct strbuf *out)
             growth_grows(g, GROWTH_LIVE) ? "; so a leak looks the same as intended growth" : "");
         return;
     }
-    say(out, "allocated between the first %r that counts and the last: %B are lost, %r",
+    say(out,
+        "of the blocks allocated between the first %r that counts and the last, %B are lost: %r",
         mark_word(g), lost[last] - lost[first],
         lost[last] > lost[first] ? "nothing points to them"
                                  : "something points to all that is left");
