@@ -197,7 +197,8 @@ def halt(pid):
 class Cycles:
     """Of one program. Some may be refused, with a reason that is known, and leave the program as it was."""
 
-    REFUSED = {"stopped": "was stopped while a thread was in its allocator", "seccomp": "runs under a seccomp filter"}
+    REFUSED = {"stopped": "was stopped while a thread was in its allocator", "seccomp": "runs under a seccomp filter",
+               "spawns": "stopped outside of its alloc"}  # in 10 s: a thread in vfork cannot be stopped
 
     def __init__(self, tidemark, name, pid, chance, output):
         self.tidemark, self.name, self.pid, self.chance, self.output = tidemark, name, pid, chance, output
@@ -206,10 +207,11 @@ class Cycles:
     def attach(self):
         done = subprocess.run([self.tidemark, "attach", str(self.pid), "--quiet", "--duration", "%dms" % self.chance.randint(1, 60), "-o",
                                self.output], stderr=subprocess.PIPE, text=True)
-        if done.returncode and self.REFUSED.get(self.name, "\n") in done.stderr:
+        reason = self.REFUSED.get(self.name)
+        if done.returncode and reason and reason in done.stderr:
             self.refused += 1
         elif done.returncode:
-            self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
+            self.failures.append("cycle %d: status %d: %s" % (self.count, done.returncode, done.stderr.strip()))
 
     def kill(self):
         """tidemark is killed at some moment of attaching, with the process that does the work; then the code is restored."""
