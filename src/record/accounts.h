@@ -33,7 +33,8 @@ struct counting {
     uint32_t cells, cells_end;
     struct account_table own, others;
     int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
-    uint8_t freed[2];     /* classes of the last two blocks that it freed */
+    uint8_t freed_class;  /* of the last block that it freed (block_index.h); */
+    bool freed_alike;     /* the one before was of the same */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {
         uintptr_t address; /* the same, until it does anything else to the heap; else 0 */
@@ -56,13 +57,6 @@ void accounts_recover(struct thread *t);
 /* The highest that the heap was since the last tick; 0: another thread has told it. */
 uint64_t accounts_interval_peak(uint32_t tick);
 
-/* `account`: where that of the stack is remembered, if it is known; NULL: nowhere. */
-bool count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool told, uint32_t stack,
-                 uint32_t *account);
-/* The account of a live block; 0: it is not known, or was inherited. */
-uint32_t count_owner(void *p, usable_of *usable);
-/* `usable`: asks its allocator; NULL: it was told. false: the block is not known. */
-bool count_free(struct thread *t, void *p, usable_of *usable, bool sure);
 /* Before it is done; then count_alloc, or one of the two after. false: the block is not known. */
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure);
 void count_realloc_failed(struct thread *t);

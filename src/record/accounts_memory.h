@@ -42,9 +42,11 @@ static inline struct wire_cell *cell_at(uint32_t number)
 /* The first of `count` accounts; 0: there is no memory. */
 uint32_t accounts_claim(uint32_t count);
 
+/* Stacks that are met one after the other have numbers, and so places, near each other. */
 static inline uint32_t account_home(const struct account_table *a, uint32_t key)
 {
-    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (a->size - 1);
+    uint32_t group = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    return (group << 4 | (key & 15)) & (a->size - 1);
 }
 
 uint32_t account_make(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);

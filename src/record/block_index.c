@@ -51,8 +51,8 @@ static void *slab_take(size_t size)
 static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsigned class)
 {
     uint64_t number = address >> WIRE_REGION_BITS;
-    bool told = class >= INDEX_GRANULES;
-    uint32_t bits = WIRE_GRANULE_LEAST + (told ? class - INDEX_GRANULES : class);
+    bool told = class >= INDEX_TOLD_CLASS;
+    uint32_t bits = index_bits(class);
     char *slots = NULL;
     if (address >= ADDRESS_MOST)
         return NULL;
@@ -64,13 +64,8 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
         block_index.parts = slab_take(PARTS * sizeof *block_index.parts);
     if (!atomic_load(table) || !block_index.parts)
         goto out;
-    _Atomic(struct index_region *) *region =
-        &atomic_load(table)->regions[number & (INDEX_TABLE - 1)];
-    if (!atomic_load(region))
-        atomic_store(region, slab_take(sizeof(struct index_region)));
-    if (!atomic_load(region))
-        goto out;
-    slots = atomic_load(&atomic_load(region)->classes[class]);
+    struct index_region *region = &atomic_load(table)->regions[number & (INDEX_TABLE - 1)];
+    slots = atomic_load(&region->classes[class]);
     uint32_t count = atomic_load(&block_index.part_count);
     if (slots || count == PARTS)
         goto out;
@@ -86,7 +81,7 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
         atomic_store(&block_index.part_count, count + 1);
         if (recorder.header)
             index_tell(recorder.header);
-        atomic_store(&atomic_load(region)->classes[class], slots);
+        atomic_store(&region->classes[class], slots);
     }
 out:
     spin_unlock(&block_index.lock);
@@ -130,7 +125,7 @@ void index_set_spacing(unsigned bytes)
 
 unsigned index_spacing(void)
 {
-    return index_top.spacing;
+    return (unsigned)index_top.spacing;
 }
 
 /* --- slots ------------------------------------------------------------------------------------ */
@@ -141,7 +136,8 @@ static inline void *slot_of(uintptr_t address, unsigned class, bool make)
     char *slots = index_slots(address, class);
     if (UNLIKELY(!slots) && (!make || !(slots = part_make(address, class))))
         return NULL;
-    return index_slot(slots, address, index_bits(class));
+    uint32_t bits = index_bits(class);
+    return slots + (index_in_region(address) >> bits) * wire_slot_bytes(bits);
 }
 
 /* --- sizes that are told and do not fit --------------------------------------------------------*/
@@ -258,14 +254,37 @@ static bool told_take(uintptr_t address, struct indexed *out)
     return true;
 }
 
+static struct indexed small_read(uint64_t word, uint32_t bits)
+{
+    uint32_t low = WIRE_SLOT_LOW(word), granule = 1u << bits;
+    uint64_t usable = granule - index_top.spacing + WIRE_SLOT_BEYOND(low, granule);
+    return (struct indexed){WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word),
+                            usable - WIRE_SLOT_SLACK(low), usable};
+}
+
+static bool small_take(uintptr_t address, unsigned class, struct indexed *out)
+{
+    _Atomic uint64_t *slot = slot_of(address, class, false);
+    uint64_t word = slot ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
+    if (!word || (word & 15) != (address >> 3 & 15))
+        return false;
+    *out = small_read(word, index_bits(class));
+    atomic_store_explicit(slot, 0, memory_order_relaxed);
+    return true;
+}
+
+static bool class_take(uintptr_t address, unsigned class, struct indexed *out)
+{
+    return index_bits(class) <= WIRE_SMALL_BITS ? small_take(address, class, out)
+                                                : large_take(address, class, out);
+}
+
 /* Its allocator says something else than it did when the block was allocated; or it was told. */
 static __attribute__((noinline)) bool take_anywhere(uintptr_t address, struct indexed *out)
 {
-    for (unsigned class = 0; class < INDEX_GRANULES; class ++) {
-        bool small = index_bits(class) <= WIRE_SMALL_BITS;
-        if (small ? index_take_small(address, class, out) : large_take(address, class, out))
+    for (unsigned class = WIRE_GRANULE_LEAST; class <= WIRE_GRANULE_MOST; class ++)
+        if (class_take(address, class, out))
             return true;
-    }
     return told_take(address, out);
 }
 
@@ -273,10 +292,8 @@ bool index_take(uintptr_t address, size_t usable, struct indexed *out)
 {
     if (usable == INDEX_TOLD)
         return told_take(address, out);
-    unsigned class = index_class(usable);
-    bool found = index_bits(class) <= WIRE_SMALL_BITS ? index_take_small(address, class, out)
-                                                      : large_take(address, class, out);
-    return LIKELY(found) || take_anywhere(address, out);
+    return class_take(address, index_class(index_apart(usable)), out) ||
+           take_anywhere(address, out);
 }
 
 static void told_put(_Atomic uint64_t *slot, uintptr_t address, const struct indexed *b,
@@ -291,9 +308,11 @@ static void told_put(_Atomic uint64_t *slot, uintptr_t address, const struct ind
 bool index_put(uintptr_t address, const struct indexed *b, bool told, struct indexed *old)
 {
     bool replaced = false;
-    unsigned class = told ? index_told_class(address) : index_class(b->usable);
+    uint64_t apart = index_apart(b->usable);
+    unsigned class = told ? index_told_class(address) : index_class(apart);
     uint32_t bits = index_bits(class), low = 0;
-    if (!told && bits <= WIRE_SMALL_BITS && UNLIKELY(!index_small_low(address, b, bits, &low))) {
+    if (!told && bits <= WIRE_SMALL_BITS &&
+        (UNLIKELY(!index_is_small(apart)) || UNLIKELY(!index_small_low(address, b, apart, &low)))) {
         class = index_told_class(address);
         told = true;
     }
@@ -309,7 +328,7 @@ bool index_put(uintptr_t address, const struct indexed *b, bool told, struct ind
         _Atomic uint64_t *slot = place;
         uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
         if (UNLIKELY(word)) {
-            *old = index_read_small(word, bits);
+            *old = small_read(word, bits);
             replaced = true;
         }
         atomic_store_explicit(slot, WIRE_SLOT(b->account, index_era(b->era), low),

@@ -1,28 +1,12 @@
-/*
- * Counting: what an allocation or a free changes, in the account of its stack, in the total of the
- * process and in the block index.
- */
-#include "record/accounts_memory.h"
+#include "record/count.h"
 
 #define CELLS_CLAIMED  8         /* accounts, for twice as many cells */
 #define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
-#define ROW_LIMIT      (UINT32_C(1) << 31)
-#define SLACK_MOST     (UINT64_C(1) << 30)
-#define GROWTHS_LOOKED 64 /* replacements that are no growth, and more than those that are */
+#define GROWTHS_LOOKED 64        /* replacements that are no growth, and more than those that are */
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
-static inline uint64_t load(_Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static inline void store(_Atomic uint64_t *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
-
-static __attribute__((noinline)) void save(struct wire_account *a, uint32_t epoch)
+void count_save(struct wire_account *a, uint32_t epoch)
 {
     a->saved_bytes = a->base_bytes + a->bytes - a->freed;
     a->saved_slack = a->base_slack + a->slack - a->slack_freed;
@@ -34,12 +18,12 @@ static __attribute__((noinline)) void save(struct wire_account *a, uint32_t epoc
 static bool note_peak(uint64_t live)
 {
     struct wire_totals *s = accounts.totals;
-    uint64_t peak = load(&s->interval_peak_bytes);
+    uint64_t peak = count_load(&s->interval_peak_bytes);
     if ((int64_t)live < 0)
         return false; /* blocks went whose thread has not told of them yet */
     while (live > peak && !atomic_compare_exchange_weak(&s->interval_peak_bytes, &peak, live))
         ;
-    peak = load(&s->peak_bytes);
+    peak = count_load(&s->peak_bytes);
     while (live > peak) {
         if (atomic_compare_exchange_weak(&s->peak_bytes, &peak, live)) {
             atomic_fetch_add(&s->peak_epoch, 1);
@@ -55,7 +39,7 @@ uint64_t accounts_interval_peak(uint32_t tick)
     uint32_t seen = atomic_load_explicit(&s->peak_tick, memory_order_relaxed);
     if (seen == tick || !atomic_compare_exchange_strong(&s->peak_tick, &seen, tick))
         return 0;
-    uint64_t live = load(&s->live_bytes), peak = atomic_exchange(&s->interval_peak_bytes, 0);
+    uint64_t live = count_load(&s->live_bytes), peak = atomic_exchange(&s->interval_peak_bytes, 0);
     return (int64_t)live < 0 || peak > live ? peak : live;
 }
 
@@ -76,14 +60,13 @@ void accounts_settle(struct thread *t)
 }
 
 /* Threads tell each other what they added when it is enough, so the total is right to that. */
-static __attribute__((noinline)) void total_shared(struct thread *t, struct wire_account *a,
-                                                   int64_t change)
+void count_total_shared(struct thread *t, struct wire_account *a, int64_t change)
 {
     struct wire_totals *s = accounts.totals;
     uint32_t before = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed), epoch;
     bool raised = false;
     if (change > 0 && a->saved_epoch != before)
-        save(a, before);
+        count_save(a, before);
     t->counting.pending += change;
     /* At once, while no other thread does: then the total is exact. */
     bool last = atomic_load_explicit(&s->total_owner, memory_order_relaxed) == t->counting.owner;
@@ -94,52 +77,13 @@ static __attribute__((noinline)) void total_shared(struct thread *t, struct wire
     }
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (change <= 0 && a->saved_epoch != epoch)
-        save(a, epoch);
+        count_save(a, epoch);
     /* A peak that this block made has it. Of one that another thread has noted meanwhile, nobody
      * knows. */
     if (change > PENDING_MOST && epoch != before && !raised) {
         atomic_store_explicit(&s->unsure_bytes, (uint64_t)change, memory_order_relaxed);
         atomic_store_explicit(&s->unsure_epoch, epoch, memory_order_relaxed);
     }
-}
-
-/* Before an account grows by `size`. */
-static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
-{
-    struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
-        total_shared(t, a, (int64_t)size);
-        return;
-    }
-    uint64_t live = load(&s->live_bytes) + size;
-    uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
-    if (UNLIKELY(a->saved_epoch != epoch) && live <= load(&s->peak_bytes))
-        save(a, epoch); /* else the peak is after this */
-    store(&s->live_bytes, live);
-}
-
-/* Before it shrinks. */
-static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
-{
-    struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
-        total_shared(t, a, -(int64_t)size);
-        return;
-    }
-    uint64_t live = load(&s->live_bytes);
-    if (UNLIKELY((int64_t)live > (int64_t)load(&s->interval_peak_bytes))) {
-        store(&s->interval_peak_bytes, live);
-        if (live > load(&s->peak_bytes)) {
-            store(&s->peak_bytes, live);
-            atomic_store_explicit(&s->peak_epoch,
-                                  atomic_load_explicit(&s->peak_epoch, memory_order_relaxed) + 1,
-                                  memory_order_relaxed);
-        }
-    }
-    uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
-    if (a->saved_epoch != epoch)
-        save(a, epoch);
-    store(&s->live_bytes, live - size);
 }
 
 /* --- sizes and lifetimes ---------------------------------------------------------------------- */
@@ -176,14 +120,9 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
     return cell;
 }
 
-static inline unsigned size_bucket(uint64_t size)
+void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t size)
 {
-    return 63 - (unsigned)__builtin_clzll(size | 1);
-}
-
-static __attribute__((noinline)) void count_size(struct thread *t, struct wire_account *a,
-                                                 unsigned bucket, uint64_t size)
-{
+    a->owner |= WIRE_ACCOUNT_SEVERAL;
     struct wire_cell *cell = cell_of(t, a, bucket / WIRE_CELL_SIZES, 0);
     if (!cell)
         return;
@@ -191,116 +130,35 @@ static __attribute__((noinline)) void count_size(struct thread *t, struct wire_a
     cell->sizes.bytes[bucket % WIRE_CELL_SIZES] += size;
 }
 
-/* A block of an earlier era ends. */
-static __attribute__((noinline)) void count_life(struct thread *t, struct wire_account *a,
-                                                 uint32_t birth, uint32_t now)
+void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now)
 {
     uint32_t from = now - birth < WIRE_ERAS ? birth : now - WIRE_ERAS + 1;
     uint32_t began = atomic_load_explicit(&accounts.era_ms[from % WIRE_ERAS], memory_order_relaxed);
     uint32_t ends = atomic_load_explicit(&accounts.era_ms[now % WIRE_ERAS], memory_order_relaxed);
     if (ends <= began)
         return;
-    unsigned bucket = 32 - (unsigned)__builtin_clz(ends - began); /* store/buckets.h */
-    unsigned group = (bucket - 1) / WIRE_CELL_LIVES;
+    unsigned bucket = 31 - (unsigned)__builtin_clz(ends - began); /* store/buckets.h, without 0 */
+    unsigned group = UNLIKELY(bucket >= WIRE_CELL_LIVES) ? bucket / WIRE_CELL_LIVES : 0;
     struct wire_cell *cell = a->cells ? cell_at(a->cells) : NULL;
     if (UNLIKELY(!cell || !cell->lives || cell->group != group))
         cell = cell_of(t, a, group, 1);
     if (cell)
-        cell->lives_count[(bucket - 1) % WIRE_CELL_LIVES]++;
+        cell->lives_count[bucket - group * WIRE_CELL_LIVES]++;
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
-static inline uint32_t era_now(void)
-{
-    return (uint32_t)atomic_load_explicit(&accounts.header->moment, memory_order_relaxed);
-}
-
-static inline void account_touch(struct thread *t, uint32_t number, struct wire_account *a)
-{
-    a->next_dirty = atomic_load_explicit(&t->ring->dirty, memory_order_relaxed);
-    atomic_store_explicit(&t->ring->dirty, number, memory_order_release);
-}
-
-/* Counters of a row have 32 bits. */
-static inline void row_check(struct thread *t, const struct wire_account *a)
-{
-    if (UNLIKELY((a->allocs | a->frees | a->slack | a->slack_freed) >= ROW_LIMIT))
-        accounts_rows(t);
-}
-
-/* An allocation, of an account that is this thread's own. */
-static inline void account_grows(struct thread *t, uint32_t number, struct wire_account *a,
-                                 uint64_t size, uint64_t slack)
-{
-    unsigned bucket = size_bucket(size);
-    if (UNLIKELY(!a->next_dirty))
-        account_touch(t, number, a);
-    total_grows(t, a, size);
-    a->allocs++;
-    a->bytes += size;
-    a->slack += (uint32_t)slack;
-    if (UNLIKELY(size > a->largest_bytes))
-        a->largest_bytes = size;
-    if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket)) {
-        a->owner |= WIRE_ACCOUNT_SEVERAL;
-        count_size(t, a, bucket, size);
-    }
-}
-
-/* A free of a block of any account. The account that it was counted in. */
-static inline struct wire_account *account_shrinks(struct thread *t, const struct indexed *b,
-                                                   bool temporary, uint32_t now)
-{
-    uint32_t number = b->account;
-    struct wire_account *a = account_at(number);
-    if (UNLIKELY((a->owner ^ t->counting.owner) >= WIRE_ACCOUNT_OWNER)) {
-        temporary = false;
-        number = account_of(t, &t->counting.others, number, WIRE_ACCOUNT_OTHERS);
-        if (UNLIKELY(!number)) {
-            atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
-            return NULL;
-        }
-        a = account_at(number);
-    }
-    if (UNLIKELY(!a->next_dirty))
-        account_touch(t, number, a);
-    total_shrinks(t, a, b->size);
-    uint64_t live = a->base_bytes + a->bytes - a->freed;
-    if (live > a->own_peak_bytes && !(a->owner & WIRE_ACCOUNT_OTHERS)) {
-        a->own_peak_bytes = live;
-        a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
-    }
-    a->frees++;
-    a->freed += b->size;
-    a->slack_freed += (uint32_t)(b->usable - b->size);
-    if (temporary) {
-        a->temps++;
-        a->temp_bytes += b->size;
-    }
-    if (b->era != now)
-        count_life(t, a, b->era, now);
-    row_check(t, a);
-    return a;
-}
-
-static inline bool is_inherited(const struct indexed *b)
-{
-    return b->era < accounts.first_era;
-}
-
-static __attribute__((noinline)) void inherited_free(const struct indexed *b)
+void count_inherited_free(const struct indexed *b)
 {
     atomic_fetch_add(&accounts.totals->inherited_blocks, 1);
     atomic_fetch_add(&accounts.totals->inherited_bytes, b->size);
 }
 
-static __attribute__((noinline, cold)) void missed_free(struct thread *t, const struct indexed *old,
-                                                        uint32_t now)
+void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now)
 {
     atomic_fetch_add(&accounts.totals->missed_frees, 1);
     if (is_inherited(old))
-        inherited_free(old);
+        count_inherited_free(old);
     else
         account_shrinks(t, old, false, now);
 }
@@ -328,10 +186,9 @@ static inline uint8_t one_more(uint8_t n)
     return n < UINT8_MAX ? (uint8_t)(n + 1) : n;
 }
 
-/* The block is freed right after another was allocated: is it the array that the other becomes?
- * The collector decides (collect/counting/realloc_chains.h); this only spares it most others. */
-static __attribute__((noinline)) void look_at_growth(struct thread *t, uintptr_t address,
-                                                     const struct indexed *old)
+/* Is it the array that the other becomes? The collector decides
+ * (collect/counting/realloc_chains.h); this only spares it most others. */
+void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old)
 {
     uint64_t size = t->counting.fresh.size;
     bool grows = size * 10 >= old->size * 11 && size * 2 <= old->size * 9;
@@ -352,18 +209,8 @@ static __attribute__((noinline)) void look_at_growth(struct thread *t, uintptr_t
                 t->counting.fresh.era, false);
 }
 
-/* As realloc_chains_may_replace. */
-static inline bool may_replace(const struct thread *t, const struct indexed *old)
-{
-    uint64_t size = t->counting.fresh.size;
-    if (t->counting.fresh.account == old->account)
-        return size != old->size;
-    return size - old->size - 1 < old->size * 4;
-}
-
-/* The account of a stack that is met again, or for the first time; 0: there is none. */
-static __attribute__((noinline)) uint32_t find_account(struct thread *t, uint64_t size,
-                                                       uint32_t stack, uint32_t *remembered)
+/* It is met again, or for the first time. */
+uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered)
 {
     uint32_t number = account_of(t, &t->counting.own, stack, size_bucket(size));
     if (UNLIKELY(!number))
@@ -373,101 +220,17 @@ static __attribute__((noinline)) uint32_t find_account(struct thread *t, uint64_
     return number;
 }
 
-bool count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool told, uint32_t stack,
-                 uint32_t *account)
+uint32_t count_others(struct thread *t, uint32_t account)
 {
-    struct counting *c = &t->counting;
-    if (UNLIKELY(usable - size > SLACK_MOST))
-        usable = size;
-    uint32_t number = LIKELY(account != NULL) ? *account : 0;
-    if (UNLIKELY(!number) && !(number = find_account(t, size, stack, account)))
-        return false;
-    struct wire_account *a = account_at(number);
-    uint32_t now = era_now();
-    struct indexed old, b = {number, now, size, usable};
-    if (UNLIKELY(!index_put_quickly((uintptr_t)p, &b, told)) &&
-        index_put((uintptr_t)p, &b, told, &old))
-        missed_free(t, &old, now);
-    bool moved = c->moving_from != 0;
-    if (UNLIKELY(moved && c->moving_known)) {
-        if (is_inherited(&c->moving))
-            inherited_free(&c->moving);
-        else {
-            account_shrinks(t, &c->moving, false, now);
-            if (size > c->moving.size)
-                tell_growth(t, c->moving_from, (uintptr_t)p, &c->moving, size, number, now, true);
-        }
-    }
-    account_grows(t, number, a, size, usable - size);
-    c->last_alloc = (uintptr_t)p;
-    c->fresh.address = moved ? 0 : (uintptr_t)p;
-    c->fresh.size = size;
-    c->fresh.account = number;
-    c->fresh.era = now;
-    if (UNLIKELY(moved)) {
-        a->reallocs++;
-        c->moving_from = 0;
-        atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
-        if (a->reallocs == UINT16_MAX)
-            accounts_rows(t);
-    }
-    row_check(t, a);
-    return true;
+    uint32_t number = account_of(t, &t->counting.others, account, WIRE_ACCOUNT_OTHERS);
+    if (UNLIKELY(!number))
+        atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+    return number;
 }
 
-static __attribute__((noinline)) void unknown_free(void)
+void count_unknown_free(void)
 {
     atomic_fetch_add_explicit(&accounts.totals->unknown_frees, 1, memory_order_relaxed);
-}
-
-static inline bool take(void *p, usable_of *usable, struct indexed *out)
-{
-    if (UNLIKELY(!usable || index_has_told()) && index_take_told((uintptr_t)p, out))
-        return true;
-    return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
-}
-
-uint32_t count_owner(void *p, usable_of *usable)
-{
-    struct indexed b, none;
-    bool told = !usable;
-    if (!take(p, usable, &b))
-        return 0;
-    index_put((uintptr_t)p, &b, told, &none);
-    return is_inherited(&b) ? 0 : b.account;
-}
-
-bool count_free(struct thread *t, void *p, usable_of *usable, bool sure)
-{
-    struct counting *c = &t->counting;
-    struct indexed b;
-    /* While the size comes from memory, of which the class follows: it is often one of these. */
-    index_prefetch((uintptr_t)p, c->freed[0]);
-    index_prefetch((uintptr_t)p, c->freed[1]);
-    bool temporary = c->last_alloc == (uintptr_t)p;
-    if (temporary)
-        c->last_alloc = 0;
-    uintptr_t fresh = c->fresh.address;
-    c->fresh.address = 0;
-    if (UNLIKELY(!take(p, usable, &b))) {
-        if (sure)
-            unknown_free();
-        return false;
-    }
-    c->freed[1] = c->freed[0];
-    c->freed[0] = (uint8_t)(usable ? index_class(b.usable) : index_told_class((uintptr_t)p));
-    if (UNLIKELY(is_inherited(&b))) {
-        inherited_free(&b);
-        return true;
-    }
-    uint32_t now = era_now();
-    if (fresh && UNLIKELY(may_replace(t, &b)) && fresh != (uintptr_t)p) {
-        c->fresh.address = fresh;
-        look_at_growth(t, (uintptr_t)p, &b);
-        c->fresh.address = 0;
-    }
-    account_shrinks(t, &b, temporary, now);
-    return true;
 }
 
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
@@ -476,13 +239,13 @@ bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
     /* First: who stops the thread from here on knows that the block is neither here nor there. */
     atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    c->moving_known = take(old, usable, &c->moving);
+    c->moving_known = count_take(old, usable, &c->moving);
     c->moving_told = !usable;
     c->moving_sure = sure;
     c->moving_from = (uintptr_t)old;
     c->fresh.address = 0;
     if (!c->moving_known && sure)
-        unknown_free();
+        count_unknown_free();
     return c->moving_known;
 }
 
@@ -500,16 +263,41 @@ void count_realloc_failed(struct thread *t)
     atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
 }
 
+/* The block that realloc took is no more. */
+static void moving_goes(struct thread *t, uint32_t now)
+{
+    struct counting *c = &t->counting;
+    if (!c->moving_known)
+        return;
+    if (is_inherited(&c->moving))
+        count_inherited_free(&c->moving);
+    else
+        account_shrinks(t, &c->moving, false, now);
+}
+
+void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now)
+{
+    struct counting *c = &t->counting;
+    struct wire_account *a = account_at(account);
+    moving_goes(t, now);
+    if (c->moving_known && !is_inherited(&c->moving) && size > c->moving.size)
+        tell_growth(t, c->moving_from, to, &c->moving, size, account, now, true);
+    if (UNLIKELY(a->reallocs == UINT16_MAX))
+        accounts_rows(t);
+    if (!a->next_dirty)
+        account_touch(t, account, a);
+    a->reallocs++;
+    c->fresh.address = 0;
+    c->moving_from = 0;
+    atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
+}
+
 /* What came of the realloc is not recorded. */
 void count_unrecorded(struct thread *t)
 {
     struct counting *c = &t->counting;
-    if (c->moving_from && c->moving_known) {
-        if (is_inherited(&c->moving))
-            inherited_free(&c->moving);
-        else
-            account_shrinks(t, &c->moving, false, era_now());
-    }
+    if (c->moving_from)
+        moving_goes(t, era_now());
     c->moving_from = 0;
     atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
 }

@@ -3,7 +3,7 @@
 
 #include "record/nodes.h"
 #include "record/python.h"
-#include "record/recorder.h"
+#include "record/count.h"
 
 /* The walk's innermost frames alone, when there is no memory for all of them. */
 static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
@@ -267,15 +267,16 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
         told = !next.malloc_usable_size;
         usable = told ? size : chunk_usable(p, next.malloc_usable_size);
     }
-    if (LIKELY(recorder.in_place))
-        index_prefetch((uintptr_t)p, told ? index_told_class((uintptr_t)p) : index_class(usable));
+    usable = usable < size ? size : usable;
+    _Atomic uint64_t *word = NULL;
+    if (LIKELY(recorder.in_place)) {
+        word = index_word_of((uintptr_t)p, index_apart(usable), told);
+        __builtin_prefetch(word, 1);
+    }
     struct stack found = stack_of(t, caller);
     uint32_t stack = found.number;
-    if (LIKELY(recorder.in_place)) {
-        if (UNLIKELY(size >= LARGE_BLOCK))
-            large_keep(p, size);
-        return count_alloc(t, p, size, usable < size ? size : usable, told, stack, found.account);
-    }
+    if (LIKELY(recorder.in_place))
+        return count_alloc(t, p, size, usable, told, word, stack, found.account);
     if (UNLIKELY(!event_room(t, 6)))
         return false;
     if (UNLIKELY(recorder.sample_bytes) && !sample_begin(t, p))
@@ -319,6 +320,27 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
 bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable, const uint64_t *caller)
 {
     return alloc(t, p, size, caller, usable, true);
+}
+
+bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how)
+{
+    if (LIKELY(recorder.in_place))
+        return count_free(t, p, usable, how == WIRE_FREE_SURE);
+    if (UNLIKELY(recorder.sample_bytes)) {
+        if (LIKELY(!sample_takes(p)))
+            return true; /* nothing is to be done about it */
+        how = p == t->sample_last && tide_sample_left == t->sample_last_left ? WIRE_FREE_SURE
+                                                                             : WIRE_FREE_LATER;
+    }
+    size_t large = UNLIKELY(large_may_be(p)) ? large_drop(p) : 0;
+    if (large)
+        large_freed(t, p, large, 0);
+    if (event_room(t, 2)) {
+        event_clock(t, (uintptr_t)p);
+        event_word(t, WIRE_WORD(WIRE_FREE, how, (uint64_t)(uintptr_t)p & WIRE_LOW48));
+        event_publish(t);
+    }
+    return true;
 }
 
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how)

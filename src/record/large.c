@@ -148,17 +148,17 @@ bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent)
     return true;
 }
 
-__attribute__((noinline)) void large_freed(struct thread *t, void *p, usable_of *usable)
+void large_freed(struct thread *t, void *p, size_t size, uint32_t account)
 {
-    size_t size = large_drop(p), absent;
+    size_t absent;
     uintptr_t start = (uintptr_t)p;
-    if (!size || !pages_absent(start, start + size, &absent) ||
-        (absent && pages_may_be_swapped()) || !remark_room(t, WIRE_RECORD_MAX + 1))
+    if (!pages_absent(start, start + size, &absent) || (absent && pages_may_be_swapped()) ||
+        !remark_room(t, WIRE_RECORD_MAX + 1))
         return;
     event_clock(t, start & WIRE_LOW48);
     event_word(t, WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, start & WIRE_LOW48));
     event_word(t, absent);
-    event_word(t, recorder.in_place ? count_owner(p, usable) : 0);
+    event_word(t, account);
     event_word(t, size);
     for (unsigned i = 4; i < WIRE_RECORD_MAX; i++)
         event_word(t, 0);

@@ -44,7 +44,7 @@ static unsigned segment_count;
 
 /* --- before `next` is known ------------------------------------------------------------------- */
 
-static _Alignas(16) char boot_memory[65536];
+_Alignas(16) char boot_memory[BOOT_BYTES];
 static _Atomic size_t boot_used;
 
 void *boot_alloc(size_t size)
@@ -54,11 +54,6 @@ void *boot_alloc(size_t size)
     size = (size + 15) & ~(size_t)15;
     size_t at = atomic_fetch_add(&boot_used, size);
     return at + size <= sizeof boot_memory ? boot_memory + at : NULL;
-}
-
-bool boot_owns(const void *p)
-{
-    return (const char *)p >= boot_memory && (const char *)p < boot_memory + sizeof boot_memory;
 }
 
 size_t boot_bytes(char **start)

@@ -259,7 +259,12 @@ void recorder_left_out(const char *path, enum wire_out why);
 /* The collector is told, and waited for. */
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
-bool boot_owns(const void *p);
+#define BOOT_BYTES 65536
+extern INTERNAL char boot_memory[BOOT_BYTES];
+static inline bool boot_owns(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)boot_memory < BOOT_BYTES;
+}
 size_t boot_bytes(char **start); /* how much of it was given out, from there on */
 size_t boot_room(const void *p); /* bytes that can be read from p on */
 
@@ -353,7 +358,9 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
 /* The same of a block whose allocator cannot be asked at its free. */
 bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
                       const uint64_t *caller);
-/* Before it is done. `usable`: as of event_free. false: the block is not known. */
+/* Before they are done. `usable`: asks its allocator how much of a block can be used; NULL: it cannot
+ * be asked. false: the block is not known. */
+bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how);
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how);
 void event_realloc_failed(struct thread *t); /* after; or event_alloc */
 void event_fork(struct thread *t);           /* before it is done */
@@ -376,8 +383,8 @@ void event_meet(struct thread *t, uint64_t address); /* another thread's stamp i
 #define LARGE_BLOCK ((size_t)256 << 10)
 void large_keep(void *p, size_t size); /* one was allocated */
 size_t large_drop(void *p);            /* it goes: its size, or 0: not known */
-/* Before a free: looks at its pages, if it is one. */
-void large_freed(struct thread *t, void *p, usable_of *usable);
+/* Before a free: looks at its pages. `account`: of its allocation, if it is known. */
+void large_freed(struct thread *t, void *p, size_t size, uint32_t account);
 /* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* then absent pages may be in swap */
@@ -558,28 +565,6 @@ static inline void event_clock(struct thread *t, uint64_t address)
         return;
     if (UNLIKELY(atomic_load_explicit(CLOCK_OF(address), memory_order_relaxed) != t->stamp))
         event_meet(t, address);
-}
-
-/* `usable`: asks its allocator how much of a block can be used; NULL: it cannot be asked. false: the
- * block is not known. */
-static inline bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how)
-{
-    if (UNLIKELY(recorder.sample_bytes)) {
-        if (LIKELY(!sample_takes(p)))
-            return true; /* nothing is to be done about it */
-        how = p == t->sample_last && tide_sample_left == t->sample_last_left ? WIRE_FREE_SURE
-                                                                             : WIRE_FREE_LATER;
-    }
-    if (UNLIKELY(large_may_be(p)))
-        large_freed(t, p, usable);
-    if (LIKELY(recorder.in_place))
-        return count_free(t, p, usable, how == WIRE_FREE_SURE);
-    if (event_room(t, 2)) {
-        event_clock(t, (uintptr_t)p);
-        event_word(t, WIRE_WORD(WIRE_FREE, how, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_publish(t);
-    }
-    return true;
 }
 
 #endif

@@ -57,8 +57,9 @@ static void add_word(struct reading *k, const struct wire_index_part *p, uint64_
             usable = size ? (size + 15) & ~(uint64_t)15 : 16;
         }
     } else {
-        address += WIRE_SLOT_PLACE(low) * 8;
-        usable = (UINT64_C(1) << p->granule_bits) - p->spacing + WIRE_SLOT_BEYOND(low);
+        uint64_t granule = UINT64_C(1) << p->granule_bits;
+        address += WIRE_SLOT_PLACE(low, granule);
+        usable = granule - p->spacing + WIRE_SLOT_BEYOND(low, granule);
         size = usable - WIRE_SLOT_SLACK(low);
     }
     add(k, address, WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size, usable);

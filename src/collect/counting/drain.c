@@ -466,7 +466,8 @@ static uint64_t written_in(struct target *t, struct reader *r)
 }
 
 #define LOOKS       8
-#define PATIENCE_NS 50000000 /* for threads that have not noticed that an interval has ended */
+#define PATIENCE_NS 50000000   /* for threads that have not noticed that an interval has ended, */
+#define TELLING_NS  1000000000 /* and for those that are just telling what they did before */
 
 /* Is it better to look at the accounts later? Of one thread alone: what several tell of one block is
  * to be read in about the order in which it happened. The last boundary alone may be put off: what
@@ -491,11 +492,12 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 }
 
 /* At the end of an interval: what threads have counted that have not noticed it yet. One that is
- * just noticing writes rows, which are read then. */
-static void look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
+ * just noticing writes rows, which are read then; false: one is still at it. */
+static bool look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
 {
-    for (unsigned tries = 0; tries < LOOKS; tries++) {
-        bool again = false;
+    bool again = true;
+    for (unsigned tries = 0; tries < LOOKS && again; tries++) {
+        again = false;
         for (size_t i = 0; i < t->readers.count; i++) {
             struct reader *r = &t->readers.items[i];
             if (r->tick > tick || accounts_look(t, r, false))
@@ -510,11 +512,11 @@ static void look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
             r->head = r->due = written_in(t, r);
             again = true;
         }
-        if (!again)
-            break;
-        drain_until(t, tick, now_ns);
+        if (again)
+            drain_until(t, tick, now_ns);
     }
     accounts_take_counters(t);
+    return !again;
 }
 
 void drain_look(struct target *t, uint64_t now_ns)
@@ -527,9 +529,8 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0, peaks = t->ledger.peak_epoch, before = t->ledger.live.bytes;
     unsigned rings = 0;
-    bool held = false;
-    t->pass_bytes = t->pass_words = 0;
-    t->active.count = 0;
+    size_t held = 0; /* boundaries: left for a later pass */
+    t->pass_bytes = t->pass_words = t->active.count = 0;
     if (!t->batch)
         t->batch = xcalloc(1, sizeof *t->batch);
     if (t->in_place)
@@ -556,22 +557,19 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         if (r->head > r->at)
             *vec_push(&t->active) = r;
     }
-    /* Marks that were made since the boundaries were looked at get theirs in the next pass; what
-     * follows them has to wait for it. */
-    uint32_t made = atomic_load(&t->header->tick);
     for (size_t i = 0; i < t->boundaries.count; i++) {
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick, b->time_ns);
-        if (puts_off(t, i, now_ns)) {
-            t->boundaries.items[0] = *b;
-            held = true;
+        if (t->in_place &&
+            (puts_off(t, i, now_ns) || (!look_at_accounts(t, b->tick, b->time_ns) && t->patient &&
+                                        now_ns - b->time_ns < TELLING_NS))) {
+            held = t->boundaries.count - i;
+            memmove(t->boundaries.items, b, held * sizeof *b);
             break;
         }
-        if (t->in_place) {
-            look_at_accounts(t, b->tick, b->time_ns);
+        if (t->in_place)
             accounts_end_interval(t, b->tick);
-        }
         uint64_t end_ns = marks_end(t, b, &kept);
         interval_log_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
         eras_begin(&t->eras, end_ns, b->tick + 1,
@@ -582,6 +580,9 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         accounts_begin_era(t, now_ns);
     else
         eras_begin(&t->eras, t->eras.pass_ns, t->tick, false);
+    /* Marks that were made since the boundaries were looked at get theirs in the next pass; what
+     * follows them has to wait for it. After the last look at how far rings were written. */
+    uint32_t made = atomic_load(&t->header->tick);
     uint32_t limit = held ? t->boundaries.items[0].tick : t->tick;
     drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX, now_ns);
     realloc_chains_settle(t);

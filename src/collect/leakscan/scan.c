@@ -89,7 +89,7 @@ static void gather_facts(const struct scanning *s, const struct stopped_threads 
 {
     const struct target *t = s->target;
     f->memory = &s->memory;
-    f->everything = target_may_lack_blocks(t);
+    f->everything = target_may_lack_blocks(t) || s->in_flight;
     address_set_copy(&f->mapped, &t->scan.loader);
     address_set_copy(&f->mapped, &t->inheritance.maps);
     for (size_t i = 0; i < t->program_mmaps.items.count; i++)
@@ -242,7 +242,8 @@ static void look(struct scanning *s, bool stops_threads)
         start = since_start_ns(t);
         code = stop_threads_begin(&h, t->pid, s->waiting ? (pid_t)s->waiting->thread : 0, &err);
         target_drain(t, since_start_ns(t));
-        if (code || tries == TRIES || !is_reallocating(t))
+        s->in_flight = is_reallocating(t);
+        if (code || tries == TRIES || !s->in_flight)
             break;
         stop_threads_end(&h);
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);

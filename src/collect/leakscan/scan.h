@@ -32,6 +32,7 @@ struct scanning {
     uint64_t limit_ns;                  /* of processor time, for all of it (end_budget.h) */
     uint64_t cost_ns;                   /* that another thread used for it */
     bool left_out;                      /* it would have taken longer */
+    bool in_flight; /* a thread stands in the middle of realloc: nobody knows where its block is */
     uint64_t time_ns, held_ns;
     uint32_t tick; /* the last one before it */
     struct memory memory;

@@ -1,0 +1,255 @@
+/*
+ * count: what each allocation and free changes, in the account of its stack, in the total of the
+ * process and in the block index. For event.c, which has these functions inlined, and count.c,
+ * which has what happens seldom.
+ *
+ * [malloc-free], no lock. Within thread_enter() and thread_leave().
+ */
+#ifndef TIDE_RECORD_COUNT_H
+#define TIDE_RECORD_COUNT_H
+
+#include "record/accounts_memory.h"
+
+#define COUNT_ROW_LIMIT  (UINT32_C(1) << 31) /* counters of a row have 32 bits */
+#define COUNT_SLACK_MOST (UINT64_C(1) << 30)
+
+static inline uint64_t count_load(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static inline void count_store(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+/* --- count.c ---------------------------------------------------------------------------------- */
+
+/* Keeps what an account has, before its first change after a peak. */
+void count_save(struct wire_account *a, uint32_t epoch);
+/* Of a process that has, or had, several threads: the total changes. */
+void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
+void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t size);
+/* A block of an earlier era ends. */
+void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now);
+void count_inherited_free(const struct indexed *b);
+void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now);
+void count_unknown_free(void);
+/* The block is freed right after another was allocated. */
+void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
+/* Realloc is done: the old block of count_realloc goes. */
+void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
+/* The account of a stack that is not remembered; 0: there is none. */
+uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
+/* Frees of another thread's block are counted in this account; 0: there is none. */
+uint32_t count_others(struct thread *t, uint32_t account);
+
+/* --- the total and its peak ------------------------------------------------------------------- */
+
+/* Before an account grows by `size`. */
+static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
+{
+    struct wire_totals *s = accounts.totals;
+    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
+        count_total_shared(t, a, (int64_t)size);
+        return;
+    }
+    uint64_t live = count_load(&s->live_bytes) + size;
+    uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
+    if (UNLIKELY(a->saved_epoch != epoch) && live <= count_load(&s->peak_bytes))
+        count_save(a, epoch); /* else the peak is after this */
+    count_store(&s->live_bytes, live);
+}
+
+/* Before it shrinks. */
+static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
+{
+    struct wire_totals *s = accounts.totals;
+    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
+        count_total_shared(t, a, -(int64_t)size);
+        return;
+    }
+    uint64_t live = count_load(&s->live_bytes);
+    if (UNLIKELY((int64_t)live > (int64_t)count_load(&s->interval_peak_bytes))) {
+        count_store(&s->interval_peak_bytes, live);
+        if (live > count_load(&s->peak_bytes)) {
+            count_store(&s->peak_bytes, live);
+            atomic_store_explicit(&s->peak_epoch,
+                                  atomic_load_explicit(&s->peak_epoch, memory_order_relaxed) + 1,
+                                  memory_order_relaxed);
+        }
+    }
+    uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
+    if (UNLIKELY(a->saved_epoch != epoch))
+        count_save(a, epoch);
+    count_store(&s->live_bytes, live - size);
+}
+
+/* --- accounts --------------------------------------------------------------------------------- */
+
+static inline unsigned size_bucket(uint64_t size)
+{
+    return 63 - (unsigned)__builtin_clzll(size | 1);
+}
+
+static inline uint32_t era_now(void)
+{
+    return (uint32_t)atomic_load_explicit(&accounts.header->moment, memory_order_relaxed);
+}
+
+static inline bool is_inherited(const struct indexed *b)
+{
+    return b->era < accounts.first_era;
+}
+
+static inline void account_touch(struct thread *t, uint32_t number, struct wire_account *a)
+{
+    a->next_dirty = atomic_load_explicit(&t->ring->dirty, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->dirty, number, memory_order_release);
+}
+
+/* An allocation, of an account that is this thread's own. */
+static inline void account_grows(struct thread *t, uint32_t number, struct wire_account *a,
+                                 uint64_t size, uint32_t slack)
+{
+    if (UNLIKELY(!a->next_dirty))
+        account_touch(t, number, a);
+    total_grows(t, a, size);
+    uint32_t allocs = a->allocs + 1;
+    a->allocs = allocs;
+    a->bytes += size;
+    a->slack += slack;
+    if (UNLIKELY(size > a->largest_bytes))
+        a->largest_bytes = size;
+    unsigned bucket = size_bucket(size);
+    if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket))
+        count_size(t, a, bucket, size);
+    if (UNLIKELY((allocs | a->slack) >= COUNT_ROW_LIMIT))
+        accounts_rows(t);
+}
+
+/* A free of a block of any account. */
+static inline void account_shrinks(struct thread *t, const struct indexed *b, bool temporary,
+                                   uint32_t now)
+{
+    uint32_t number = b->account;
+    struct wire_account *a = account_at(number);
+    if (UNLIKELY((a->owner ^ t->counting.owner) >= WIRE_ACCOUNT_OWNER)) {
+        temporary = false;
+        if (!(number = count_others(t, number)))
+            return;
+        a = account_at(number);
+    }
+    if (UNLIKELY(!a->next_dirty))
+        account_touch(t, number, a);
+    total_shrinks(t, a, b->size);
+    uint64_t live = a->base_bytes + a->bytes - a->freed;
+    if (UNLIKELY(live > a->own_peak_bytes) && !(a->owner & WIRE_ACCOUNT_OTHERS)) {
+        a->own_peak_bytes = live;
+        a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
+    }
+    uint32_t frees = a->frees + 1;
+    a->frees = frees;
+    a->freed += b->size;
+    a->slack_freed += (uint32_t)(b->usable - b->size);
+    if (temporary) {
+        a->temps++;
+        a->temp_bytes += b->size;
+    }
+    if (b->era != now)
+        count_life(t, a, b->era, now);
+    if (UNLIKELY((frees | a->slack_freed) >= COUNT_ROW_LIMIT))
+        accounts_rows(t);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* `word`: where it is in the index, as index_word_of says. `account`: where that of the stack is
+ * remembered, if it is known; NULL: nowhere. false: it is not counted. */
+static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, void *p,
+                                                              size_t size, size_t usable, bool told,
+                                                              _Atomic uint64_t *word,
+                                                              uint32_t stack, uint32_t *account)
+{
+    struct counting *c = &t->counting;
+    if (UNLIKELY(usable - size > COUNT_SLACK_MOST)) {
+        usable = size;
+        word = NULL;
+    }
+    uint32_t number = LIKELY(account != NULL) ? *account : 0;
+    if (UNLIKELY(!number) && !(number = count_find_account(t, size, stack, account)))
+        return false;
+    struct wire_account *a = account_at(number);
+    uint32_t now = era_now();
+    struct indexed old, b = {number, now, size, usable};
+    if (UNLIKELY(!index_put_quickly(word, (uintptr_t)p, &b, told)) &&
+        index_put((uintptr_t)p, &b, told, &old))
+        count_missed_free(t, &old, now);
+    c->last_alloc = (uintptr_t)p;
+    c->fresh.address = (uintptr_t)p;
+    c->fresh.size = size;
+    c->fresh.account = number;
+    c->fresh.era = now;
+    if (UNLIKELY(c->moving_from != 0))
+        count_moved(t, (uintptr_t)p, size, number, now);
+    account_grows(t, number, a, size, (uint32_t)(usable - size));
+    return true;
+}
+
+/* Takes a block out of the index; false: it is not there. */
+static inline __attribute__((always_inline)) bool count_take(void *p, usable_of *usable,
+                                                             struct indexed *out)
+{
+    if (UNLIKELY(!usable || index_has_told()) && index_take_told((uintptr_t)p, out))
+        return true;
+    return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
+}
+
+/* As realloc_chains_may_replace. */
+static inline bool may_replace(const struct thread *t, const struct indexed *old)
+{
+    uint64_t size = t->counting.fresh.size;
+    if (t->counting.fresh.account == old->account)
+        return size != old->size;
+    return size - old->size - 1 < old->size * 4;
+}
+
+/* `usable`: asks its allocator; NULL: it was told. false: the block is not known. */
+static inline __attribute__((always_inline)) bool count_free(struct thread *t, void *p,
+                                                             usable_of *usable, bool sure)
+{
+    struct counting *c = &t->counting;
+    struct indexed b;
+    /* The size that says where it is comes from memory: meanwhile, it may be of this class. */
+    if (c->freed_alike)
+        __builtin_prefetch(index_word((uintptr_t)p, c->freed_class, index_bits(c->freed_class)), 1);
+    bool temporary = c->last_alloc == (uintptr_t)p;
+    uintptr_t fresh = c->fresh.address;
+    c->fresh.address = 0;
+    if (temporary)
+        c->last_alloc = 0;
+    if (UNLIKELY(!count_take(p, usable, &b))) {
+        if (sure)
+            count_unknown_free();
+        return false;
+    }
+    unsigned class = LIKELY(usable != NULL) ? index_class(index_apart(b.usable))
+                                            : index_told_class((uintptr_t)p);
+    c->freed_alike = class == c->freed_class;
+    c->freed_class = (uint8_t) class;
+    if (UNLIKELY(is_inherited(&b))) {
+        count_inherited_free(&b);
+        return true;
+    }
+    if (fresh && UNLIKELY(may_replace(t, &b)) && fresh != (uintptr_t)p) {
+        c->fresh.address = fresh;
+        count_replaced(t, (uintptr_t)p, &b);
+        c->fresh.address = 0;
+    }
+    account_shrinks(t, &b, temporary, era_now());
+    if (UNLIKELY(b.size >= LARGE_BLOCK))
+        large_freed(t, p, b.size, b.account);
+    return true;
+}
+
+#endif
