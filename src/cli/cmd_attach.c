@@ -44,8 +44,8 @@ static const char help[] =
     "                     detach after this time: 30s, 10m, 1h\n"
     "      --only-new     do not count the blocks that were allocated before\n"
     "      --on-full=wait|drop\n"
-    "                     when a thread's buffer is full: let it wait (default), or drop events\n"
-    "                     and count them\n"
+    "                     when a thread's buffer of marks and mappings is full: let it wait\n"
+    "                     (default), or drop records and count them\n"
     "      --interval MS  length of the first intervals of the log (default 1)\n"
     "      --python=auto|off\n"
     "                     stacks with the frames of Python (default), or only native ones\n"
@@ -209,7 +209,6 @@ int cmd_attach(int argc, char **argv)
     struct attach_context context = {.progress = {.has_terminal = isatty(STDOUT_FILENO)},
                                      .options = &o};
     o.session.library = library;
-    o.session.in_place = library_counts_in_place();
     o.session.argv = command_of(o.session.attach_to);
     o.session.context = &context;
     o.session.attached = say_attached;

@@ -74,7 +74,6 @@ int cmd_run(int argc, char **argv)
         return command_fail("run", &err, 125);
     struct run_progress progress = {.has_terminal = !o.session.launcher && isatty(STDOUT_FILENO)};
     o.session.library = library;
-    o.session.in_place = library_counts_in_place() && !o.session.sample_bytes; /* by events */
     if (!o.quiet && isatty(STDERR_FILENO)) {
         o.session.progress = run_show_progress;
         o.session.context = &progress;

@@ -45,9 +45,3 @@ char *library_find(struct err *err)
     free(found);
     return NULL;
 }
-
-bool library_counts_in_place(void)
-{
-    const char *how = getenv("TIDEMARK_COUNT");
-    return how && strcmp(how, "in-place") == 0;
-}

@@ -9,7 +9,5 @@
 /* Beside the program when run from a build, else where installation puts it, seen from the program;
  * NULL and a sentence: it cannot be read, or not be preloaded. Caller frees. */
 char *library_find(struct err *err);
-/* TIDEMARK_COUNT=in-place (docs/internals/counting_in_place.md). */
-bool library_counts_in_place(void);
 
 #endif

@@ -14,6 +14,7 @@
 #include "model/moment.h"
 #include "model/pattern.h"
 #include "model/suppress.h"
+#include "wire/weights.h"
 
 #define LEAST_EVERY_NS 1e8 /* of --snapshot-every and --every */
 
@@ -150,8 +151,8 @@ static const char help[] =
     "                     of --push: where profiles are kept that could not be sent (default: in\n"
     "                     ~/.cache/tidemark-push; off: nowhere), and how much (default: 64M)\n"
     "      --on-full=wait|drop\n"
-    "                     when a thread's buffer is full: let it wait (default), or drop events\n"
-    "                     and count them\n"
+    "                     when a thread's buffer of marks and mappings is full: let it wait\n"
+    "                     (default), or drop records and count them\n"
     "      --interval MS  length of the first intervals of the log (default 1); they get longer "
     "as\n"
     "                     the run does\n"
@@ -239,9 +240,9 @@ static int take_sample(struct run_options *o, const char *value, struct err *err
 {
     int64_t bytes = (int64_t)512 << 10;
     if (value && (!amount_parse(value, &bytes) || bytes < SAMPLE_BYTES_LEAST ||
-                  bytes > (int64_t)SAMPLE_BYTES_MOST))
+                  bytes > (int64_t)WIRE_PERIOD_MOST))
         return err_set(err, -EINVAL,
-                       "--sample takes a size from 64 B to 1 TiB, such as 512KiB, not '%s'", value);
+                       "--sample takes a size from 64 B to 1 GiB, such as 512KiB, not '%s'", value);
     o->session.sample_bytes = (uint64_t)bytes;
     return 0;
 }

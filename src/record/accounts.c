@@ -57,7 +57,7 @@ uint32_t accounts_claim(uint32_t count)
 {
     uint32_t first = atomic_load_explicit(&accounts.totals->accounts_end, memory_order_relaxed);
     do {
-        if (first + count > accounts.limit)
+        if (first > accounts.limit - count)
             return 0;
         for (unsigned w = 1; w <= accounts_window(first + count - 1); w++)
             if (!atomic_load_explicit(&accounts.windows[w], memory_order_acquire) && !may_map(w))
@@ -254,7 +254,7 @@ void accounts_rows(struct thread *t)
     atomic_fetch_add(&t->ring->rows_written, 1);
     /* On aarch64 the stores after it, which clear accounts, could be seen before it. */
     atomic_thread_fence(memory_order_release);
-    while (number != WIRE_LAST) {
+    while (account_is_sound(number)) { /* WIRE_LAST is not */
         struct wire_account *a = account_at(number);
         uint32_t following = a->next_dirty;
         if (following != WIRE_LAST)
@@ -271,7 +271,7 @@ void accounts_recover(struct thread *t)
 {
     struct wire_ring *ring = t->ring;
     uint32_t number = atomic_load(&ring->row_of);
-    if (number && atomic_load(&ring->written) >= atomic_load(&ring->row_end))
+    if (account_is_sound(number) && atomic_load(&ring->written) >= atomic_load(&ring->row_end))
         row_taken(t, account_at(number));
     atomic_store(&ring->row_of, 0);
     if (atomic_load(&ring->rows_written) % 2)

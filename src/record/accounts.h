@@ -61,6 +61,13 @@ uint64_t accounts_interval_peak(uint32_t tick);
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure);
 void count_realloc_failed(struct thread *t);
 void count_unrecorded(struct thread *t);
+/* The same with run --sample (count_weighed.c), of blocks that are chosen. */
+bool weighed_alloc(struct thread *t, void *p, size_t size, size_t usable, uint32_t stack,
+                   uint32_t *account);
+void weighed_free(struct thread *t, void *p);
+void weighed_realloc(struct thread *t, void *old);
+void weighed_realloc_failed(struct thread *t);
+void weighed_unrecorded(struct thread *t);
 /* An arena of CPython is mapped, or something is unmapped: the peaks noted so far. */
 uint32_t accounts_epoch(void);
 uint32_t count_arena(struct thread *t, void *p, size_t size);

@@ -1,6 +1,6 @@
 /*
- * accounts_memory: where the accounts of this process are, and which is a stack's. For accounts.c
- * and count.c alone.
+ * accounts_memory: where the accounts of this process are, and which is a stack's. For accounts.c,
+ * count.c and count_weighed.c alone.
  */
 #ifndef TIDE_RECORD_ACCOUNTS_MEMORY_H
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
@@ -31,6 +31,14 @@ static inline struct wire_account *account_at(uint32_t number)
     uintptr_t window =
         atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_acquire);
     return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
+}
+
+/* May it be used? To be asked of numbers that were read in shared memory, which the program may have
+ * written over. */
+static inline bool account_is_sound(uint32_t number)
+{
+    return number >= WIRE_ACCOUNT_FIRST && number < accounts.limit &&
+           atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_relaxed);
 }
 
 static inline struct wire_cell *cell_at(uint32_t number)

@@ -59,8 +59,7 @@ static void read_sizes(uint64_t pages[3])
 static uint32_t move_tick(struct thread *t)
 {
     uint32_t tick = wire_move_tick(recorder.header) + 1;
-    if (recorder.in_place)
-        thread_interval_ends(t, tick);
+    thread_interval_ends(t, tick);
     return tick;
 }
 
@@ -127,13 +126,7 @@ void note_pool(struct thread *t, unsigned number, const char *name)
 
 void note_unrecorded(struct thread *t)
 {
-    if (recorder.sample_bytes && !t->sample_old)
-        return;
-    if (recorder.in_place) {
-        count_unrecorded(t);
-        return;
-    }
-    put_note(t, WIRE_NOTE_UNRECORDED, 0, NULL, 0, NULL);
+    (recorder.sample_bytes ? weighed_unrecorded : count_unrecorded)(t);
 }
 
 int tide_active(void)

@@ -1,6 +1,7 @@
 #include "record/count.h"
 
 #define CELLS_CLAIMED  8         /* accounts, for twice as many cells */
+#define CELLS_MOST     64        /* of one account: more than there are groups */
 #define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
 #define GROWTHS_LOOKED 64        /* replacements that are no growth, and more than those that are */
 
@@ -88,11 +89,21 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
 
 /* --- sizes and lifetimes ---------------------------------------------------------------------- */
 
+/* Read once: what is checked is what is used. */
+static inline uint32_t first_cell(const struct wire_account *a)
+{
+    return *(const volatile uint32_t *)&a->cells;
+}
+
 static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, struct wire_account *a,
                                                            unsigned group, unsigned lives)
 {
     struct counting *c = &t->counting;
-    for (uint32_t n = a->cells; n;) {
+    const uint32_t head = first_cell(a);
+    uint32_t n = head;
+    for (unsigned i = 0; n; i++) {
+        if (i == CELLS_MOST || !account_is_sound(n / 2))
+            return NULL;
         struct wire_cell *cell = cell_at(n);
         if (cell->group == group && cell->lives == lives)
             return cell;
@@ -107,30 +118,32 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
     }
     uint32_t number = c->cells++;
     struct wire_cell *cell = cell_at(number);
-    struct wire_cell *first = a->cells ? cell_at(a->cells) : NULL;
+    struct wire_cell *first = head ? cell_at(head) : NULL;
     cell->group = (uint16_t)group;
     cell->lives = (uint16_t)lives;
     if (first && first->lives && !lives) { /* lifetimes are counted most often, and stay first */
         cell->next = first->next;
         first->next = number;
     } else {
-        cell->next = a->cells;
+        cell->next = head;
         a->cells = number;
     }
     return cell;
 }
 
-void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t size)
+void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
+                uint64_t bytes)
 {
     a->owner |= WIRE_ACCOUNT_SEVERAL;
     struct wire_cell *cell = cell_of(t, a, bucket / WIRE_CELL_SIZES, 0);
     if (!cell)
         return;
-    cell->sizes.count[bucket % WIRE_CELL_SIZES]++;
-    cell->sizes.bytes[bucket % WIRE_CELL_SIZES] += size;
+    cell->sizes.count[bucket % WIRE_CELL_SIZES] += (uint32_t)blocks;
+    cell->sizes.bytes[bucket % WIRE_CELL_SIZES] += bytes;
 }
 
-void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now)
+void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now,
+                uint64_t blocks)
 {
     uint32_t from = now - birth < WIRE_ERAS ? birth : now - WIRE_ERAS + 1;
     uint32_t began = atomic_load_explicit(&accounts.era_ms[from % WIRE_ERAS], memory_order_relaxed);
@@ -139,11 +152,12 @@ void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32
         return;
     unsigned bucket = 31 - (unsigned)__builtin_clz(ends - began); /* store/buckets.h, without 0 */
     unsigned group = UNLIKELY(bucket >= WIRE_CELL_LIVES) ? bucket / WIRE_CELL_LIVES : 0;
-    struct wire_cell *cell = a->cells ? cell_at(a->cells) : NULL;
+    uint32_t head = first_cell(a);
+    struct wire_cell *cell = account_is_sound(head / 2) ? cell_at(head) : NULL;
     if (UNLIKELY(!cell || !cell->lives || cell->group != group))
         cell = cell_of(t, a, group, 1);
     if (cell)
-        cell->lives_count[bucket - group * WIRE_CELL_LIVES]++;
+        cell->lives_count[bucket - group * WIRE_CELL_LIVES] += (uint32_t)blocks;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -160,7 +174,7 @@ void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now
     if (is_inherited(old))
         count_inherited_free(old);
     else
-        account_shrinks(t, old, false, now);
+        account_shrinks(t, old, 1, false, now);
 }
 
 /* A block went, or moved, for which the thread had just allocated another. */
@@ -168,10 +182,11 @@ static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t fr
                                                   const struct indexed *old, uint64_t size,
                                                   uint32_t account, uint32_t era, bool by_realloc)
 {
-    if (UNLIKELY(t->end - t->at < 6) && !thread_spare_room(t)) {
+    if (UNLIKELY(t->end - t->at < 7) && !thread_spare_room(t)) {
         atomic_fetch_add_explicit(&t->ring->untold, 1, memory_order_relaxed);
         return;
     }
+    event_sequence(t);
     event_word(t, WIRE_WORD(WIRE_GROWTH, by_realloc, (uint64_t)from & WIRE_LOW48));
     event_word(t, to);
     event_word(t, old->size);
@@ -279,7 +294,7 @@ static void moving_goes(struct thread *t, uint32_t now)
     if (is_inherited(&c->moving))
         count_inherited_free(&c->moving);
     else
-        account_shrinks(t, &c->moving, false, now);
+        account_shrinks(t, &c->moving, 1, false, now);
 }
 
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now)

@@ -1,7 +1,7 @@
 /*
  * count: what each allocation and free changes, in the account of its stack, in the total of the
- * process and in the block index. For event.c, which has these functions inlined, and count.c,
- * which has what happens seldom.
+ * process and in the block index. For event.c, which has these functions inlined, count.c, which
+ * has what happens seldom, and count_weighed.c.
  *
  * [malloc-free], no lock. Within thread_enter() and thread_leave().
  */
@@ -9,6 +9,7 @@
 #define TIDE_RECORD_COUNT_H
 
 #include "record/accounts_memory.h"
+#include "wire/weights.h"
 
 #define COUNT_ROW_LIMIT  (UINT32_C(1) << 31) /* counters of a row have 32 bits */
 #define COUNT_SLACK_MOST (UINT64_C(1) << 30)
@@ -29,9 +30,11 @@ static inline void count_store(_Atomic uint64_t *word, uint64_t value)
 void count_save(struct wire_account *a, uint32_t epoch);
 /* Of a process that has, or had, several threads: the total changes. */
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
-void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t size);
-/* A block of an earlier era ends. */
-void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now);
+void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
+                uint64_t bytes);
+/* So many blocks of an earlier era end. */
+void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now,
+                uint64_t blocks);
 void count_inherited_free(const struct indexed *b);
 void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now);
 void count_unknown_free(void);
@@ -50,7 +53,7 @@ uint32_t count_others(struct thread *t, uint32_t account);
 static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
         count_total_shared(t, a, (int64_t)size);
         return;
     }
@@ -65,7 +68,7 @@ static inline void total_grows(struct thread *t, struct wire_account *a, uint64_
 static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.clocked, memory_order_relaxed))) {
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
         count_total_shared(t, a, -(int64_t)size);
         return;
     }
@@ -108,29 +111,32 @@ static inline void account_touch(struct thread *t, uint32_t number, struct wire_
     atomic_store_explicit(&t->ring->dirty, number, memory_order_release);
 }
 
-/* An allocation, of an account that is this thread's own. */
-static inline void account_grows(struct thread *t, uint32_t number, struct wire_account *a,
-                                 uint64_t size, uint32_t slack)
+/* An allocation, of an account that is this thread's own. `w`: what it counts for. */
+static inline __attribute__((always_inline)) void account_grows(struct thread *t, uint32_t number,
+                                                                struct wire_account *a,
+                                                                uint64_t size, struct wire_weight w)
 {
     if (UNLIKELY(!a->next_dirty))
         account_touch(t, number, a);
-    total_grows(t, a, size);
-    uint32_t allocs = a->allocs + 1;
+    total_grows(t, a, w.bytes);
+    uint32_t allocs = a->allocs + (uint32_t)w.blocks;
     a->allocs = allocs;
-    a->bytes += size;
-    a->slack += slack;
+    a->bytes += w.bytes;
+    a->slack += (uint32_t)(w.usable - w.bytes);
     if (UNLIKELY(size > a->largest_bytes))
         a->largest_bytes = size;
     unsigned bucket = size_bucket(size);
     if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket))
-        count_size(t, a, bucket, size);
+        count_size(t, a, bucket, w.blocks, w.bytes);
     if (UNLIKELY((allocs | a->slack) >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 
-/* A free of a block of any account. */
-static inline void account_shrinks(struct thread *t, const struct indexed *b, bool temporary,
-                                   uint32_t now)
+/* A free of a block of any account; or of so many, which have the size of `b` together. */
+static inline __attribute__((always_inline)) void account_shrinks(struct thread *t,
+                                                                  const struct indexed *b,
+                                                                  uint64_t blocks, bool temporary,
+                                                                  uint32_t now)
 {
     uint32_t number = b->account;
     struct wire_account *a = account_at(number);
@@ -148,16 +154,16 @@ static inline void account_shrinks(struct thread *t, const struct indexed *b, bo
         a->own_peak_bytes = live;
         a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
     }
-    uint32_t frees = a->frees + 1;
+    uint32_t frees = a->frees + (uint32_t)blocks;
     a->frees = frees;
     a->freed += b->size;
     a->slack_freed += (uint32_t)(b->usable - b->size);
     if (temporary) {
-        a->temps++;
+        a->temps += (uint32_t)blocks;
         a->temp_bytes += b->size;
     }
     if (b->era != now)
-        count_life(t, a, b->era, now);
+        count_life(t, a, b->era, now, blocks);
     if (UNLIKELY((frees | a->slack_freed) >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
@@ -192,7 +198,7 @@ static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, 
     c->fresh.era = now;
     if (UNLIKELY(c->moving_from != 0))
         count_moved(t, (uintptr_t)p, size, number, now);
-    account_grows(t, number, a, size, (uint32_t)(usable - size));
+    account_grows(t, number, a, size, (struct wire_weight){1, size, usable});
     return true;
 }
 
@@ -205,7 +211,7 @@ static inline __attribute__((always_inline)) bool count_take(void *p, usable_of 
     return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
 }
 
-/* As realloc_chains_may_replace. */
+/* Could it be a step of an array that grows, or the contrary of one? */
 static inline bool may_replace(const struct thread *t, const struct indexed *old)
 {
     uint64_t size = t->counting.fresh.size;
@@ -246,7 +252,7 @@ static inline __attribute__((always_inline)) bool count_free(struct thread *t, v
         count_replaced(t, (uintptr_t)p, &b);
         c->fresh.address = 0;
     }
-    account_shrinks(t, &b, temporary, era_now());
+    account_shrinks(t, &b, 1, temporary, era_now());
     if (UNLIKELY(b.size >= LARGE_BLOCK))
         large_freed(t, p, b.size, b.account);
     return true;

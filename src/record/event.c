@@ -1,4 +1,4 @@
-/* From a hook's call to words in the ring: the stack, its number, the record. */
+/* From a hook's call to what is counted or told: the stack, its number, the account or record. */
 #include <sys/syscall.h>
 
 #include "record/nodes.h"
@@ -210,23 +210,6 @@ static uint32_t below(uint32_t stack, uint64_t frame)
     return LIKELY(stack && stack < WIRE_CUT_FIRST) ? stack : nodes_cut(&frame, 1);
 }
 
-/* An exchange, not a store: others may be here for neighbouring blocks, and no stamp may be lost.
- */
-void event_meet(struct thread *t, uint64_t address)
-{
-    _Atomic uint64_t *stamp = CLOCK_OF(address);
-    uint64_t seen = atomic_load_explicit(stamp, memory_order_relaxed), before = t->clock;
-    do
-        if ((seen & 0xffff) != t->number && seen >> 16 >= t->clock) {
-            t->clock = (seen >> 16) + 1;
-            t->stamp = t->clock << 16 | t->number;
-        }
-    while (!atomic_compare_exchange_weak_explicit(stamp, &seen, t->stamp, memory_order_relaxed,
-                                                  memory_order_relaxed));
-    if (t->clock != before)
-        event_word(t, WIRE_WORD(WIRE_CLOCK, 0, t->clock & WIRE_LOW48));
-}
-
 /*
  * The address may be one that another thread has freed since our hook began, and it may have seen a
  * new tick before it did. That free is read after the tick, so this must be too.
@@ -239,27 +222,12 @@ static inline void event_tick(struct thread *t)
 
 #define ASK SIZE_MAX /* its allocator, how much of a block can be used */
 
-/* The block is one to be recorded. */
-static __attribute__((noinline, cold)) bool sample_begin(struct thread *t, void *p)
-{
-    t->sample_last = p;
-    t->sample_last_left = tide_sample_left;
-    if (sample_add(p))
-        return true;
-    atomic_fetch_add(&recorder.header->unrecorded, 1);
-    return false;
-}
-
 static inline __attribute__((always_inline)) bool
 alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usable, bool told)
 {
-    bool realloced = false;
-    if (UNLIKELY(recorder.sample_bytes)) {
-        realloced = t->sample_realloc;
-        t->sample_realloc = false;
-        if (LIKELY(sample_skips(t, size)))
-            return false;
-    }
+    bool sampled = UNLIKELY(recorder.sample_bytes != 0);
+    if (sampled && LIKELY(sample_skips(t, size)))
+        return false;
     if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
         return false;
     event_tick(t);
@@ -269,35 +237,14 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
     }
     usable = usable < size ? size : usable;
     _Atomic uint64_t *word = NULL;
-    if (LIKELY(recorder.in_place)) {
+    if (!sampled) {
         word = index_word_of((uintptr_t)p, index_apart(usable), told);
         __builtin_prefetch(word, 1);
     }
     struct stack found = stack_of(t, caller);
-    uint32_t stack = found.number;
-    if (LIKELY(recorder.in_place))
-        return count_alloc(t, p, size, usable, told, word, stack, found.account);
-    if (UNLIKELY(!event_room(t, 6)))
-        return false;
-    if (UNLIKELY(recorder.sample_bytes) && !sample_begin(t, p))
-        return false;
-    uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48, over = usable - size;
-    event_clock(t, address);
-    if (UNLIKELY(realloced)) /* of a block that was not: none has that address */
-        event_word(t, WIRE_WORD(WIRE_REALLOC, WIRE_FREE_MAYBE, 0));
-    if (LIKELY(over < WIRE_DETAIL_MAX && size <= UINT32_MAX)) {
-        event_word(t, WIRE_WORD(WIRE_ALLOC, over, address));
-        event_word(t, (uint64_t)size << 32 | stack);
-    } else {
-        event_word(t, WIRE_WORD(WIRE_ALLOC_LARGE, 0, address));
-        event_word(t, stack);
-        event_word(t, size);
-        event_word(t, usable < size ? size : usable);
-    }
-    event_publish(t);
-    if (UNLIKELY(size >= LARGE_BLOCK))
-        large_keep(p, size);
-    return true;
+    if (!sampled)
+        return count_alloc(t, p, size, usable, told, word, found.number, found.account);
+    return weighed_alloc(t, p, size, usable, found.number, found.account);
 }
 
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
@@ -322,83 +269,42 @@ bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable, con
     return alloc(t, p, size, caller, usable, true);
 }
 
-bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how)
+bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how)
 {
-    if (LIKELY(recorder.in_place))
-        return count_free(t, p, usable, how == WIRE_FREE_SURE);
-    if (UNLIKELY(recorder.sample_bytes)) {
-        if (LIKELY(!sample_takes(p)))
-            return true; /* nothing is to be done about it */
-        how = p == t->sample_last && tide_sample_left == t->sample_last_left ? WIRE_FREE_SURE
-                                                                             : WIRE_FREE_LATER;
-    }
-    size_t large = UNLIKELY(large_may_be(p)) ? large_drop(p) : 0;
-    if (large)
-        large_freed(t, p, large, 0);
-    if (event_room(t, 2)) {
-        event_clock(t, (uintptr_t)p);
-        event_word(t, WIRE_WORD(WIRE_FREE, how, (uint64_t)(uintptr_t)p & WIRE_LOW48));
-        event_publish(t);
-    }
+    if (LIKELY(!recorder.sample_bytes))
+        return count_free(t, p, usable, how == FREE_SURE);
+    if (UNLIKELY(sample_may_be(p)))
+        weighed_free(t, p);
     return true;
 }
 
-bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how)
+bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how)
 {
-    if (LIKELY(recorder.in_place))
-        return count_realloc(t, old, usable, how == WIRE_FREE_SURE);
-    uint64_t address = (uint64_t)(uintptr_t)old & WIRE_LOW48;
-    if (UNLIKELY(recorder.sample_bytes)) {
-        t->sample_old = sample_takes(old) ? old : NULL;
-        t->sample_realloc = !t->sample_old;
-        if (t->sample_realloc)
-            return true;
-    }
-    if (event_room(t, 2)) {
-        event_clock(t, address);
-        event_word(t, WIRE_WORD(WIRE_REALLOC, how, address));
-        event_publish(t);
-    }
+    if (LIKELY(!recorder.sample_bytes))
+        return count_realloc(t, old, usable, how == FREE_SURE);
+    weighed_realloc(t, old);
     return true;
 }
 
 void event_realloc_failed(struct thread *t)
 {
-    if (UNLIKELY(recorder.sample_bytes)) {
-        t->sample_realloc = false;
-        if (!t->sample_old || !sample_add(t->sample_old))
-            return;
-    }
-    if (recorder.in_place) {
-        count_realloc_failed(t);
-        return;
-    }
-    if (event_room(t, 1)) {
-        event_word(t, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0));
-        event_publish(t);
-    }
+    (recorder.sample_bytes ? weighed_realloc_failed : count_realloc_failed)(t);
 }
 
-/* At the time of address 0's clock, as mappings: what other threads do meanwhile is not told apart.
- */
+/* As mappings: what other threads do meanwhile is not told apart. */
 void event_fork(struct thread *t)
 {
     tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;
-    if (recorder.in_place)
-        accounts_rows(t); /* what is live now is what the child inherits */
+    accounts_rows(t); /* what is live now is what the child inherits */
     if (event_room(t, 4)) {
-        event_clock(t, 0);
+        event_sequence(t);
         event_word(t, WIRE_WORD(WIRE_FORK, 0, tls.fork));
-        if (recorder.in_place) {
-            event_word(t, atomic_load(&recorder.header->totals.inherited_blocks));
-            event_word(t, atomic_load(&recorder.header->totals.inherited_bytes));
-        }
+        event_word(t, atomic_load(&recorder.header->totals.inherited_blocks));
+        event_word(t, atomic_load(&recorder.header->totals.inherited_bytes));
         event_publish(t);
     }
 }
 
-/* Mappings are rare, and overlap in ways that blocks do not: all share one clock, that of address
- * 0. */
 void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller)
 {
     if (UNLIKELY(recorder_paused()))
@@ -410,9 +316,9 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
         stack = below(stack, WIRE_NODE_POOL + WIRE_POOL_ARENAS);
     if (arena)
         python_arena_mapped(p);
-    uint64_t epoch = !recorder.in_place ? 0 : arena ? count_arena(t, p, size) : accounts_epoch();
+    uint64_t epoch = arena ? count_arena(t, p, size) : accounts_epoch();
     if (event_room(t, 4)) {
-        event_clock(t, 0);
+        event_sequence(t);
         event_word(t, WIRE_WORD(WIRE_MAP, 0, (uint64_t)(uintptr_t)p & WIRE_LOW48));
         event_word(t, stack | (arena ? WIRE_MAP_ARENA : 0) | epoch << WIRE_MAP_EPOCH);
         event_word(t, size);
@@ -422,15 +328,14 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
 
 bool event_unmap(struct thread *t, void *p, size_t size)
 {
-    uint64_t epoch = recorder.in_place ? count_unmap(t, p, size) : 0;
+    uint64_t epoch = count_unmap(t, p, size);
     python_arena_unmapped(p);
     if (!event_room(t, 4))
         return false;
-    event_clock(t, 0);
+    event_sequence(t);
     event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_DONE, (uint64_t)(uintptr_t)p & WIRE_LOW48));
     event_word(t, size);
-    if (recorder.in_place)
-        event_word(t, epoch);
+    event_word(t, epoch);
     event_publish(t);
     return true;
 }
@@ -440,13 +345,11 @@ void event_unmap_failed(struct thread *t)
     if (event_room(t, 3)) {
         event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_FAILED, 0));
         event_word(t, 0);
-        if (recorder.in_place)
-            event_word(t, 0);
+        event_word(t, 0);
         event_publish(t);
     }
 }
 
-/* As for blocks of the heap, the logical time is that of the block's own part of memory. */
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
                       const uint64_t *caller)
 {
@@ -454,8 +357,8 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
     event_tick(t);
     uint32_t stack = below(stack_number(t, caller), WIRE_NODE_POOL + pool);
     if (event_room(t, 4)) {
-        event_clock(t, address);
-        uint64_t epoch = recorder.in_place ? accounts_epoch() : 0;
+        event_sequence(t);
+        uint64_t epoch = accounts_epoch();
         event_word(t, WIRE_WORD(WIRE_MAP, pool, address));
         event_word(t, stack | epoch << WIRE_MAP_EPOCH);
         event_word(t, size);
@@ -467,11 +370,10 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p)
 {
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
     if (event_room(t, 4)) {
-        event_clock(t, address);
+        event_sequence(t);
         event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_POOL, address));
         event_word(t, pool);
-        if (recorder.in_place)
-            event_word(t, accounts_epoch());
+        event_word(t, accounts_epoch());
         event_publish(t);
     }
 }

@@ -75,7 +75,7 @@ static bool has_other_threads(void)
 {
     struct stat tasks;
     return sys_call(SYS_newfstatat, (long)AT_FDCWD, "/proc/self/task", &tasks, 0L) < 0
-               ? atomic_load(&recorder.clocked)
+               ? atomic_load(&recorder.several)
                : tasks.st_nlink > 3;
 }
 

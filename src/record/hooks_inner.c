@@ -55,15 +55,12 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
     void *HOOK_OF(name) parameters                                                                 \
     {                                                                                              \
         ENTER(name, parameters, arguments);                                                        \
-        size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;                   \
         if (old)                                                                                   \
-            event_realloc(t, old, asked(), WIRE_FREE_MAYBE);                                       \
+            event_realloc(t, old, asked(), FREE_MAYBE);                                            \
         void *p = function arguments;                                                              \
         if (UNLIKELY(!p)) {                                                                        \
             if (old)                                                                               \
                 event_realloc_failed(t);                                                           \
-            if (large)                                                                             \
-                large_keep(old, large);                                                            \
         } else if (UNLIKELY(!record(t, p, (size), CALLER())) && old) {                             \
             note_unrecorded(t);                                                                    \
         }                                                                                          \
@@ -78,7 +75,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         void(*function) parameters = inner_next[INNER_##name];                                     \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, asked(), WIRE_FREE_MAYBE);                                            \
+            event_free(t, p, asked(), FREE_MAYBE);                                            \
         function arguments;                                                                        \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \
@@ -104,16 +101,13 @@ void *HOOK_OF(realloc)(void *old, size_t size)
     if (UNLIKELY(!t))
         return function(old, size);
     event_prefetch(t, CALLER());
-    size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
-        size ? event_realloc(t, old, asked(), WIRE_FREE_MAYBE)
-             : event_free(t, old, asked(), WIRE_FREE_MAYBE);
+        size ? event_realloc(t, old, asked(), FREE_MAYBE)
+             : event_free(t, old, asked(), FREE_MAYBE);
     void *p = function(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)
             event_realloc_failed(t);
-        if (large)
-            large_keep(old, large);
     } else if (UNLIKELY(!record(t, p, size, CALLER())) && old) {
         note_unrecorded(t);
     }
@@ -150,14 +144,11 @@ size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags)
     if (UNLIKELY(!t))
         return function(p, size, extra, flags);
     event_prefetch(t, CALLER());
-    size_t large = UNLIKELY(large_may_be(p)) ? large_drop(p) : 0;
-    event_realloc(t, p, asked(), WIRE_FREE_MAYBE);
+    event_realloc(t, p, asked(), FREE_MAYBE);
     size_t room = function(p, size, extra, flags);
     size_t most = extra <= SIZE_MAX - size ? size + extra : SIZE_MAX;
     if (room < size) {
         event_realloc_failed(t);
-        if (large)
-            large_keep(p, large);
     } else if (UNLIKELY(!record(t, p, room < most ? room : most, CALLER()))) {
         note_unrecorded(t);
     }

@@ -94,7 +94,7 @@ INTERNAL void ROUTED(free)(void *p)
         next.free(p);
         return;
     }
-    event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);
+    event_free(t, p, next.malloc_usable_size, FREE_SURE);
     next.free(p);
     thread_leave();
 }
@@ -118,7 +118,7 @@ void HOOK(cfree)(void *p)
         }                                                                                          \
         struct thread *t = thread_enter();                                                         \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, next.malloc_usable_size, WIRE_FREE_SURE);                             \
+            event_free(t, p, next.malloc_usable_size, FREE_SURE);                             \
         else                                                                                       \
             free_beneath(p, next.malloc_usable_size);                                              \
         next.name arguments;                                                                       \
@@ -142,16 +142,13 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
         return next.realloc(old, size);
     }
     event_prefetch(t, caller);
-    size_t large = old && size && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
     if (old)
-        size ? event_realloc(t, old, next.malloc_usable_size, WIRE_FREE_SURE)
-             : event_free(t, old, next.malloc_usable_size, WIRE_FREE_SURE);
+        size ? event_realloc(t, old, next.malloc_usable_size, FREE_SURE)
+             : event_free(t, old, next.malloc_usable_size, FREE_SURE);
     void *p = next.realloc(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)
             event_realloc_failed(t);
-        if (large)
-            large_keep(old, large);
     } else if (UNLIKELY(!event_alloc(t, p, size, caller)) && old) {
         note_unrecorded(t);
     }

@@ -145,7 +145,7 @@ static void note_stack_size(const pthread_attr_t *attributes)
         pthread_attr_destroy(&usual);
 }
 
-/* Before the second thread can run, the first begins to keep logical time (wire/layout.h). */
+/* Before the second thread can run, the first knows that counters are shared. */
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument)
 {
@@ -156,8 +156,8 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         libc_look();
         memcpy(&next.pthread_create, &f, sizeof f);
     }
-    if (UNLIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
-        atomic_store(&recorder.clocked, true);
+    if (UNLIKELY(!atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        atomic_store(&recorder.several, true);
     note_stack_size(attributes);
     if (LIKELY(!cpu_timer_wanted()))
         return next.pthread_create(thread, attributes, start, argument);

@@ -62,8 +62,7 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
         return beneath(w, w->next.realloc(context, old, size));
     }
     event_prefetch(t, CALLER());
-    size_t large = old && UNLIKELY(large_may_be(old)) ? large_drop(old) : 0;
-    bool known = old && event_realloc(t, old, NULL, WIRE_FREE_MAYBE);
+    bool known = old && event_realloc(t, old, NULL, FREE_MAYBE);
     tls.around = known ? old : NULL; /* else malloc knows it, from before it was wrapped */
     tls.malloced = NULL;
     tls.beneath = old ? BENEATH_REALLOC : BENEATH_ALLOC;
@@ -75,8 +74,6 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
     } else {
         if (old)
             event_realloc_failed(t); /* with size 0 too: CPython never frees by realloc */
-        if (large)
-            large_keep(old, large);
     }
     thread_leave();
     return p;
@@ -93,7 +90,7 @@ static inline __attribute__((always_inline)) void hook_free(const struct python_
         w->next.free(context, p);
         return;
     }
-    tls.around = event_free(t, p, NULL, WIRE_FREE_MAYBE) ? p : NULL;
+    tls.around = event_free(t, p, NULL, FREE_MAYBE) ? p : NULL;
     atomic_signal_fence(memory_order_seq_cst); /* the event is whole, for what a handler adds */
     tls.beneath = BENEATH_FREE;
     w->next.free(context, p);

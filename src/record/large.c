@@ -5,10 +5,7 @@
  * are there. That costs some ns a page and 2 us a block, far less than touching it did. Memory that
  * the allocator used before may be there from then on: what is found untouched is a lower bound.
  *
- * To know a large block at its free, without asking the allocator at every free, those that are
- * live are kept in a small table; what does not fit is not looked at. A block that realloc takes is
- * not looked at either, what it becomes is. Threads need no lock: a slot belongs to who has
- * written its address there, and a block to one thread at a time.
+ * A block that realloc takes is not looked at, what it becomes is.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -16,73 +13,9 @@
 
 #include "record/recorder.h"
 
-#define PLACES 4096u
-#define TRIES  8u
-#define TAKEN  1u   /* an address that no block has: its slot is being written */
-#define PAGES  1024 /* looked at in one call: bytes on the stack */
-#define PAGE   page_bytes()
-#define ONES   UINT64_C(0x0101010101010101)
-
-static struct large {
-    _Atomic uintptr_t address;
-    _Atomic size_t size;
-} table[PLACES];
-
-/* How many are in each part of the table: it is cold, and most blocks that might be large are not.
- */
-static _Atomic uint16_t filled[PLACES / TRIES];
-
-static unsigned part_of(uintptr_t address)
-{
-    return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 43 & (PLACES / TRIES - 1);
-}
-
-static struct large *slot_of(uintptr_t address, unsigned try)
-{
-    return &table[part_of(address) * TRIES + try];
-}
-
-static void widen(uintptr_t address)
-{
-    uintptr_t low = atomic_load(&recorder.large_low), high = atomic_load(&recorder.large_high);
-    while (address < low && !atomic_compare_exchange_weak(&recorder.large_low, &low, address))
-        ;
-    while (address > high && !atomic_compare_exchange_weak(&recorder.large_high, &high, address))
-        ;
-}
-
-void large_keep(void *p, size_t size)
-{
-    uintptr_t address = (uintptr_t)p;
-    large_drop(p); /* its last free was not seen */
-    for (unsigned i = 0; i < TRIES; i++) {
-        struct large *l = slot_of(address, i);
-        uintptr_t none = 0;
-        if (atomic_compare_exchange_strong(&l->address, &none, TAKEN)) {
-            atomic_fetch_add(&filled[part_of(address)], 1);
-            atomic_store(&l->size, size);
-            atomic_store(&l->address, address);
-            widen(address);
-            return;
-        }
-    }
-}
-
-size_t large_drop(void *p)
-{
-    if (!atomic_load_explicit(&filled[part_of((uintptr_t)p)], memory_order_relaxed))
-        return 0;
-    for (unsigned i = 0; i < TRIES; i++) {
-        struct large *l = slot_of((uintptr_t)p, i);
-        if (atomic_load(&l->address) == (uintptr_t)p) {
-            size_t size = atomic_load(&l->size);
-            atomic_store(&l->address, 0);
-            atomic_fetch_sub(&filled[part_of((uintptr_t)p)], 1);
-            return size;
-        }
-    }
-    return 0;
-}
+#define PAGES 1024 /* looked at in one call: bytes on the stack */
+#define PAGE  page_bytes()
+#define ONES  UINT64_C(0x0101010101010101)
 
 /* A page in swap looks like one that never was. The whole machine is asked first: it costs less. */
 bool pages_may_be_swapped(void)
@@ -153,9 +86,8 @@ void large_freed(struct thread *t, void *p, size_t size, uint32_t account)
     size_t absent;
     uintptr_t start = (uintptr_t)p;
     if (!pages_absent(start, start + size, &absent) || (absent && pages_may_be_swapped()) ||
-        !remark_room(t, WIRE_RECORD_MAX + 1))
+        !remark_room(t, WIRE_RECORD_MAX))
         return;
-    event_clock(t, start & WIRE_LOW48);
     event_word(t, WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, start & WIRE_LOW48));
     event_word(t, absent);
     event_word(t, account);

@@ -236,7 +236,7 @@ static bool refresh_alone(void)
 {
     unsigned long long files = 0, hash = 0;
     struct refresh r = {0};
-    if (atomic_load(&recorder.clocked))
+    if (atomic_load(&recorder.several))
         return false;
     for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next, files++)
         hash = (hash ^ (uintptr_t)m ^ m->l_addr ^ (uintptr_t)m->l_ld) *

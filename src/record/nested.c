@@ -49,7 +49,7 @@ struct thread *beneath_enter(enum beneath *was)
 void beneath_leave(struct thread *t, enum beneath was)
 {
     if (was == BENEATH_REALLOC)
-        event_realloc(t, tls.around, NULL, WIRE_FREE_MAYBE);
+        event_realloc(t, tls.around, NULL, FREE_MAYBE);
     atomic_signal_fence(memory_order_seq_cst);
     tls.beneath = was;
 }
@@ -63,7 +63,7 @@ void free_beneath(void *p, usable_of *usable)
     enum beneath was;
     struct thread *t = beneath_enter(&was);
     if (t) {
-        event_free(t, p, usable, WIRE_FREE_MAYBE);
+        event_free(t, p, usable, FREE_MAYBE);
         beneath_leave(t, was);
     }
 }

@@ -104,7 +104,7 @@ void next_find_all(void)
 /* Where libc does not tell: pthread_create does before it makes the second one. */
 bool recorder_is_alone(void)
 {
-    return libc.single_threaded ? *libc.single_threaded : !atomic_load(&recorder.clocked);
+    return libc.single_threaded ? *libc.single_threaded : !atomic_load(&recorder.several);
 }
 
 bool recorder_owns_allocations(const void *function)

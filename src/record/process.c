@@ -22,7 +22,7 @@
 #include "record/recorder.h"
 #include "record/routes.h"
 
-struct recorder recorder = {.large_low = UINTPTR_MAX};
+struct recorder recorder;
 
 extern char **environ;
 
@@ -124,11 +124,9 @@ static char *first_accounts; /* as they are mapped at the start; NULL: they are 
 
 static void map_accounts(const struct wire_header *h, int fd)
 {
-    long p = h->in_place
-                 ? sys_call(SYS_mmap, 0L, (long)(WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account)),
-                            (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd,
-                            (long)h->accounts_offset)
-                 : 0;
+    long p = sys_call(SYS_mmap, 0L, (long)(WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account)),
+                      (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd,
+                      (long)h->accounts_offset);
     first_accounts = p < 0 && p > -4096 ? NULL : (char *)p;
 }
 
@@ -352,7 +350,7 @@ bool recorder_connect(void)
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
     recorder.pid = (uint32_t)sys_call(SYS_getpid);
-    if (parents && recorder.in_place)
+    if (parents)
         request.first_era = (uint32_t)atomic_load(&parents->moment) + 1;
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.limited_space = limit.rlim_cur < UINT64_C(4) << 30;
@@ -369,16 +367,8 @@ bool recorder_connect(void)
     }
     if (!recorder.rules)
         recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
-    if (!recorder.clocks)
-        recorder_own(recorder.clocks = sys_map(CLOCKS * sizeof *recorder.clocks),
-                     CLOCKS * sizeof *recorder.clocks);
-    if (!recorder.rules || !recorder.clocks || !nodes_reset(h) || !modules_reset() ||
-        !sample_reset(h)) {
-        recorder_stop();
-        return false;
-    }
-    recorder.in_place = h->in_place;
-    if (h->in_place && (!accounts_reset(h, first_accounts) || h->first_era < request.first_era)) {
+    if (!recorder.rules || !nodes_reset(h) || !modules_reset() || !sample_reset(h) ||
+        !accounts_reset(h, first_accounts) || h->first_era < request.first_era) {
         recorder_stop();
         return false;
     }
@@ -549,7 +539,7 @@ bool recorder_attach(const char *name, const char *key, bool drop)
     memcpy(socket_name, name, strlen(name) + 1);
     memcpy(socket_key, key, WIRE_KEY_SIZE);
     drops = drop;
-    atomic_store(&recorder.clocked, true);
+    atomic_store(&recorder.several, true);
     atomic_store(&recorder.state, STATE_BOOTING);
     if (!recorder_connect())
         return false;

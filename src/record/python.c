@@ -320,7 +320,7 @@ bool python_close(const void *handle)
     tls.closing++;
     atomic_fetch_add(&closing, 1);
     python_forget();
-    if (!atomic_load(&recorder.clocked))
+    if (!atomic_load(&recorder.several))
         return true;
     unsigned naps = fence_all() ? 0 : 10;
     for (unsigned i = 0; i < naps || (i < CLOSING_NAPS && threads_in_python()); i++)

@@ -79,8 +79,6 @@
 struct thread {
     uint32_t tick; /* the last one written to the ring; 0: not this process's */
     uint32_t generation;
-    uint64_t clock;     /* logical time (wire/layout.h) */
-    uint64_t stamp;     /* what it leaves in recorder.clocks: clock << 16 | number */
     uint64_t *at, *end; /* room in the current chunk */
     uint64_t bias;      /* position of `at` in the ring = bias + its address / 8 */
     struct wire_ring *ring;
@@ -110,8 +108,6 @@ struct thread {
     uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
     const void *sample_last;   /* the last block that was recorded. No other allocation of this */
     uint64_t sample_last_left; /* thread has followed it while tide_sample_left is still this */
-    void *sample_old;          /* of the realloc at work: its old block, if that was recorded */
-    bool sample_realloc;       /* the realloc at work has an old block that was not */
     struct counting counting;
 };
 
@@ -150,29 +146,22 @@ struct recorder {
     bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
     _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
     _Atomic size_t least_stack;  /* of the threads that were made, the smallest; 0: none was */
-    _Atomic bool clocked;     /* there is, or was, more than one thread: events need logical time */
-    _Atomic uint64_t *clocks; /* [CLOCKS]: the stamp of who was last in a part of memory */
+    _Atomic bool several;         /* there is, or was, more than one thread */
+    _Atomic uint64_t sequence;    /* numbers that were given out (WIRE_SEQUENCE) */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
     uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
-    /* Where the large blocks are (large.c): nowhere yet, if low > high. */
-    _Atomic uintptr_t large_low, large_high;
     _Atomic bool python; /* CPython was met, and can be read (python.h) */
     _Atomic bool
         objects_unsettled;      /* its allocators may have been replaced since we wrapped them */
     _Atomic bool frees_watched; /* its objects go by free: python_objects.h wants to see them */
     char *python_memory;        /* where its code is told */
     uint32_t python_size;       /* 0: not wanted */
-    bool in_place;              /* it counts in accounts, and tells no event (accounts.h) */
     _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
     bool late;                  /* the program ran already when we came (attach.h) */
     uint64_t sample_bytes;      /* run --sample: one allocation per so many bytes; 0: all */
 };
 extern struct recorder recorder;
-
-/* By 64 KiB of address: threads that keep to their own arenas do not meet here. */
-#define CLOCKS            65536
-#define CLOCK_OF(address) (&recorder.clocks[(address) >> 16 & (CLOCKS - 1)])
 
 /* The functions next in line. All set before the first hook returns. */
 struct next {
@@ -351,6 +340,10 @@ void free_beneath(void *p, usable_of *usable);
 bool hook_nested(uintptr_t frame);
 
 /* event.c */
+enum free_how {
+    FREE_SURE, /* the block was allocated where we could see it */
+    FREE_MAYBE /* or perhaps not, and that is nothing to tell of */
+};
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
@@ -360,8 +353,8 @@ bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
                       const uint64_t *caller);
 /* Before they are done. `usable`: asks its allocator how much of a block can be used; NULL: it cannot
  * be asked. false: the block is not known. */
-bool event_free(struct thread *t, void *p, usable_of *usable, enum wire_free how);
-bool event_realloc(struct thread *t, void *old, usable_of *usable, enum wire_free how);
+bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how);
+bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how);
 void event_realloc_failed(struct thread *t); /* after; or event_alloc */
 void event_fork(struct thread *t);           /* before it is done */
 /* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
@@ -377,24 +370,14 @@ uint32_t event_stack(struct thread *t, const uint64_t *caller);
 uint32_t event_interrupted(struct thread *t, const uint64_t *caller);
 /* Is this thread where it is by calls alone, with no signal in between? false: not to be proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
-void event_meet(struct thread *t, uint64_t address); /* another thread's stamp is here */
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
-void large_keep(void *p, size_t size); /* one was allocated */
-size_t large_drop(void *p);            /* it goes: its size, or 0: not known */
 /* Before a free: looks at its pages. `account`: of its allocation, if it is known. */
 void large_freed(struct thread *t, void *p, size_t size, uint32_t account);
 /* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* then absent pages may be in swap */
-
-/* May there be a large block here? */
-static inline bool large_may_be(const void *p)
-{
-    return (uintptr_t)p <= atomic_load_explicit(&recorder.large_high, memory_order_relaxed) &&
-           (uintptr_t)p >= atomic_load_explicit(&recorder.large_low, memory_order_relaxed);
-}
 
 /* sample.c */
 #define SAMPLE_FILTER_SIZE        ((size_t)1 << 20)
@@ -403,11 +386,14 @@ static inline bool large_may_be(const void *p)
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes to this thread's next block that is recorded; 0: not drawn yet. */
 extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
-bool sample_reset(const struct wire_header *h);  /* for a new process; false: there is no memory */
+bool sample_reset(struct wire_header *h);        /* for a new process; false: there is no memory */
 void sample_recover(void);                       /* this thread was torn out of a hook */
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
-bool sample_add(const void *p);                  /* it is recorded; false: there is no room */
-bool sample_remove(const void *p);               /* it goes; was it recorded? */
+/* It is recorded. SAMPLE_REPLACED: another was there, whose free was missed: *old. */
+enum sample_added { SAMPLE_ADDED, SAMPLE_REPLACED, SAMPLE_NO_ROOM };
+enum sample_added sample_add(const void *p, const struct indexed *b, struct indexed *old);
+/* Was it recorded? `remove`: it no longer is. */
+bool sample_find(const void *p, struct indexed *out, bool remove);
 
 static inline bool sample_skips(struct thread *t, size_t size)
 {
@@ -418,11 +404,10 @@ static inline bool sample_skips(struct thread *t, size_t size)
     return !sample_draw(t, size);
 }
 
-/* Is it a block that was recorded? Then it no longer is. */
-static inline bool sample_takes(const void *p)
+/* May it be a block that was recorded? */
+static inline bool sample_may_be(const void *p)
 {
-    return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed)) &&
-           sample_remove(p);
+    return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed));
 }
 
 /* Before the next in line does its work: asks for what event_alloc will look at. */
@@ -555,16 +540,14 @@ static inline void event_publish(struct thread *t)
 }
 
 /*
- * Sees to the logical time of the event about to be written; event_room() must have allowed one
- * word more than the event. That the free of a block sees its allocation's stamp follows from how
- * the program handed it over.
+ * Gives the record about to be written its place among those of other threads; room for one word
+ * more than the record must have been found.
  */
-static inline void event_clock(struct thread *t, uint64_t address)
+static inline void event_sequence(struct thread *t)
 {
-    if (LIKELY(!atomic_load_explicit(&recorder.clocked, memory_order_relaxed)))
-        return;
-    if (UNLIKELY(atomic_load_explicit(CLOCK_OF(address), memory_order_relaxed) != t->stamp))
-        event_meet(t, address);
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        event_word(t, WIRE_WORD(WIRE_SEQUENCE, 0,
+                                (atomic_fetch_add(&recorder.sequence, 1) + 1) & WIRE_LOW48));
 }
 
 #endif

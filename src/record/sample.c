@@ -5,10 +5,11 @@
  * average (a Poisson process), and a block with a point in it is recorded: with probability
  * 1 - exp(-size / sample_bytes); one of no bytes never is. A thread keeps the distance to its next point, so that any other
  * allocation costs a subtraction, in a few instructions before the hook (routes.h). What is recorded
- * is weighed by the collector.
+ * is counted with its weight (wire/weights.h).
  *
- * A free must know whether its block was recorded. Their addresses are in a table behind one lock;
- * in front of it is a filter of one byte per 16 bytes of address, which nearly every free of
+ * A free must know whether its block was recorded. These blocks are in a table behind one lock,
+ * instead of the block index, of which they would touch a page each; the collector reads it.
+ * In front of it is a filter of one byte per 16 bytes of address, which nearly every free of
  * another block finds to be 0. Where nothing was ever written, all of the filter is the kernel's
  * one zero page. An address is entered before the allocation returns and leaves before the block is
  * freed, so whoever frees it finds it: the program handed the block over.
@@ -28,9 +29,10 @@ _Atomic uint8_t *tide_sample_filter;
 __thread uint64_t tide_sample_left;
 
 static struct spin lock;
-static uintptr_t *tables[STEPS];
+static struct wire_block *tables[STEPS];
 static _Atomic unsigned step; /* the number of the table in use, from 1; 0: there is none */
 static size_t taken;
+static struct wire_header *shared; /* where the collector is told of the table */
 
 static unsigned bits_of(unsigned number)
 {
@@ -50,11 +52,19 @@ static size_t home_of(unsigned number, uintptr_t address)
 /* Where the address is, or a place for it. */
 static size_t place_of(unsigned number, uintptr_t address)
 {
-    const uintptr_t *table = tables[number - 1];
+    const struct wire_block *table = tables[number - 1];
     size_t at = home_of(number, address), mask = places_of(number) - 1;
-    while (table[at] && table[at] != address)
+    while (table[at].address && table[at].address != address)
         at = (at + 1) & mask;
     return at;
+}
+
+/* The collector learns which table is in use. */
+static void tell(void)
+{
+    unsigned number = atomic_load(&step);
+    uint64_t where = number ? (uintptr_t)tables[number - 1] | bits_of(number) : 0;
+    atomic_store_explicit(&shared->totals.sample_table, where, memory_order_release);
 }
 
 /* A fork may come at any time: a table is used when it is whole, by one store. */
@@ -62,17 +72,18 @@ static bool grow(void)
 {
     unsigned was = atomic_load(&step);
     size_t size = places_of(was + 1) * sizeof **tables;
-    uintptr_t *larger = was < STEPS ? sys_map(size) : NULL;
+    struct wire_block *larger = was < STEPS ? sys_map(size) : NULL;
     if (!larger)
         return false;
     recorder_own(larger, size);
     tables[was] = larger;
     for (size_t i = 0; i < places_of(was); i++) {
-        uintptr_t address = tables[was - 1][i];
-        if (address)
-            larger[place_of(was + 1, address)] = address;
+        const struct wire_block *b = &tables[was - 1][i];
+        if (b->address)
+            larger[place_of(was + 1, b->address)] = *b;
     }
     atomic_store(&step, was + 1);
+    tell();
     if (was) /* the addresses stay ours; what is there goes */
         sys_call(SYS_madvise, tables[was - 1], (long)(places_of(was) * sizeof **tables),
                  (long)MADV_DONTNEED);
@@ -87,44 +98,56 @@ static void filter_add(uintptr_t address, int change)
         atomic_store_explicit(byte, (uint8_t)(count + change), memory_order_relaxed);
 }
 
-bool sample_add(const void *p)
+static struct indexed indexed_of(const struct wire_block *b)
+{
+    return (struct indexed){b->account, b->era, b->size, b->usable};
+}
+
+enum sample_added sample_add(const void *p, const struct indexed *b, struct indexed *old)
 {
     uintptr_t address = (uintptr_t)p;
+    enum sample_added result = SAMPLE_NO_ROOM;
     spin_lock(&lock);
     size_t places = places_of(atomic_load(&step));
-    bool room = taken < places / 4 * 3 || grow() || taken < places / 16 * 15;
-    unsigned number = atomic_load(&step);
-    uintptr_t *place = room ? &tables[number - 1][place_of(number, address)] : NULL;
-    if (room && !*place) { /* else its last free was not seen */
-        *place = address;
-        taken++;
-        filter_add(address, 1);
+    if (taken < places / 4 * 3 || grow() || taken < places / 16 * 15) {
+        unsigned number = atomic_load(&step);
+        struct wire_block *place = &tables[number - 1][place_of(number, address)];
+        result = place->address ? SAMPLE_REPLACED : SAMPLE_ADDED;
+        if (place->address) {
+            *old = indexed_of(place);
+        } else {
+            taken++;
+            filter_add(address, 1);
+        }
+        *place = (struct wire_block){address, b->account, b->era, b->size, b->usable};
     }
     spin_unlock(&lock);
-    return room;
+    return result;
 }
 
 /* Those that follow without a gap move up, unless they would come before their home. */
 static void close_gap(unsigned number, size_t gap)
 {
-    uintptr_t *table = tables[number - 1];
+    struct wire_block *table = tables[number - 1];
     size_t mask = places_of(number) - 1;
-    for (size_t at = (gap + 1) & mask; table[at]; at = (at + 1) & mask)
-        if (((at - home_of(number, table[at])) & mask) >= ((at - gap) & mask)) {
+    for (size_t at = (gap + 1) & mask; table[at].address; at = (at + 1) & mask)
+        if (((at - home_of(number, table[at].address)) & mask) >= ((at - gap) & mask)) {
             table[gap] = table[at];
             gap = at;
         }
-    table[gap] = 0;
+    table[gap].address = 0;
 }
 
-bool sample_remove(const void *p)
+bool sample_find(const void *p, struct indexed *out, bool remove)
 {
     uintptr_t address = (uintptr_t)p;
     spin_lock(&lock);
     unsigned number = atomic_load(&step);
     size_t at = number ? place_of(number, address) : 0;
-    bool found = number && tables[number - 1][at];
-    if (found) {
+    bool found = number && tables[number - 1][at].address;
+    if (found)
+        *out = indexed_of(&tables[number - 1][at]);
+    if (found && remove) {
         close_gap(number, at);
         taken--;
         filter_add(address, -1);
@@ -202,10 +225,12 @@ static void send_boot_to_hooks(void)
         atomic_store_explicit(SAMPLE_FILTER_OF((uintptr_t)start + at), STUCK, memory_order_relaxed);
 }
 
-bool sample_reset(const struct wire_header *h)
+bool sample_reset(struct wire_header *h)
 {
     spin_reset(&lock);
     recorder.sample_bytes = h->sample_bytes;
+    shared = h;
+    tell();
     if (recorder.sample_bytes && !tide_sample_filter) {
         tide_sample_filter = sys_map(SAMPLE_FILTER_SIZE);
         if (tide_sample_filter) {

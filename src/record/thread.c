@@ -36,24 +36,14 @@ static struct spin threads_lock; /* taken when a thread begins or ends, never in
 static pthread_key_t end_key;
 static bool end_key_made;
 
-/* Logical time moves on with the ticks too, so that threads which never meet are read side by side.
- */
 static void put_tick(struct thread *t)
 {
     uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
-    uint64_t clock = (uint64_t)tick << 20;
-    if (recorder.in_place)
-        accounts_rows(t); /* all that it has counted is before the tick */
+    accounts_rows(t); /* all that it has counted is before the tick */
     t->tick = tick;
-    if (remark_room(t, 3)) {
+    if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
-        if (recorder.in_place)
-            event_word(t, accounts_interval_peak(t->tick));
-        if (atomic_load_explicit(&recorder.clocked, memory_order_relaxed) && t->clock < clock) {
-            t->clock = clock;
-            t->stamp = clock << 16 | t->number;
-            event_word(t, WIRE_WORD(WIRE_CLOCK, 0, clock & WIRE_LOW48));
-        }
+        event_word(t, accounts_interval_peak(t->tick));
         event_publish(t);
     }
 }
@@ -71,8 +61,8 @@ void thread_interval_ends(struct thread *t, uint32_t tick)
 /* Longer names in parts. An empty one could not be asked for. */
 void thread_named(struct thread *t, const char *name)
 {
-    if (recorder.in_place && t->names++ >= 2) { /* the first is inherited, the second its own */
-        accounts_rows(t);                       /* those are of its last name */
+    if (t->names++ >= 2) { /* the first is inherited, the second its own */
+        accounts_rows(t);  /* those are of its last name */
         accounts_begin(t);
     }
     for (unsigned part = 0; part < THREAD_NAME_SIZE / 16 && *name; part++) {
@@ -108,10 +98,8 @@ static void thread_end(void *arg)
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);
         thread_named(t, name);
     }
-    if (recorder.in_place) {
-        accounts_rows(t);
-        accounts_settle(t);
-    }
+    accounts_rows(t);
+    accounts_settle(t);
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
         event_publish(t);
@@ -147,7 +135,7 @@ static void take_back_dead(void)
 static struct thread *thread_new(void)
 {
     if (thread_count) /* made behind pthread_create's back */
-        atomic_store(&recorder.clocked, true);
+        atomic_store(&recorder.several, true);
     if (thread_count == sizeof all_threads / sizeof *all_threads)
         return NULL;
     struct thread *t;
@@ -172,7 +160,6 @@ static struct thread *thread_new(void)
     accounts_init(&t->counting, (char *)t->path + paths);
     all_threads[thread_count++] = t;
     t->number = thread_count;
-    t->stamp = t->number;
     return t;
 }
 
@@ -241,8 +228,7 @@ static struct thread *thread_adopt(struct thread *t)
     t->stack_low = t->stack_high > STACK_MOST ? t->stack_high - STACK_MOST : 0;
     t->stack_sure = sure_stack(first, t->stack_high);
 
-    if (recorder.in_place)
-        accounts_begin(t);
+    accounts_begin(t);
     put_tick(t);
     if (remark_room(t, 1)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
@@ -302,7 +288,7 @@ void threads_reset(void)
     thread_count = 0;
     spin_reset(&threads_lock);
     cpu_timer_reset();
-    if (atomic_exchange(&recorder.clocked, false))
+    if (atomic_exchange(&recorder.several, false))
         loader_list_forked();
     tls.thread = NULL;
 }
@@ -429,8 +415,7 @@ void thread_recover(struct thread *t)
     else
         t->at = (uint64_t *)((written - t->bias) * 8);
     walk_forget(&t->walk);
-    if (recorder.in_place)
-        accounts_recover(t);
+    accounts_recover(t);
     spin_recover(&threads_lock);
     modules_recover();
     sample_recover();

@@ -24,7 +24,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 10
+#define WIRE_VERSION 11
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 #define WIRE_DORMANT 0x646f726du       /* no value that a program writes there by accident */
@@ -199,6 +199,9 @@ struct wire_totals {
     _Atomic uint32_t index_part_count;
     _Atomic uint32_t index_wide_count;
     _Atomic uint64_t index_wide; /* address of wire_wide: sizes that entries have no room for */
+    /* run --sample: instead of the index, the address of a table of wire_block, at the beginning of
+     * a page, + the binary logarithm of its places; 0: none was recorded yet. */
+    _Atomic uint64_t sample_table;
 };
 
 struct wire_header {
@@ -221,7 +224,6 @@ struct wire_header {
     uint64_t routes_offset;  /* of a page with a struct wire_routes (wire/routes.h) */
     uint64_t sample_bytes;   /* run --sample: one allocation per so many bytes; 0: all */
     uint64_t sample_seed;    /* for which ones */
-    uint32_t in_place;       /* 1: the program counts in accounts (wire/accounts.h) */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
     uint32_t accounts_limit;  /* the file has room for so many; 0: none */
@@ -320,48 +322,29 @@ static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one pag
  * number in its low 48.
  */
 enum wire_kind {
-    WIRE_NOTHING,     /* never written: a zero word is a sign of damage */
-    WIRE_ALLOC,       /* address, detail = usable - size | stack, size */
-    WIRE_ALLOC_LARGE, /* address | stack | size | usable */
-    WIRE_FREE,        /* address; detail: enum wire_free */
-    WIRE_REALLOC,     /* likewise: the old block, which is free from here on; the result follows at
-                         once: */
-                      /* an allocation, or WIRE_REALLOC_FAILED: the old block is as it was */
-    WIRE_REALLOC_FAILED,
-    WIRE_MAP,          /* address | stack, WIRE_MAP_ARENA | length; detail: 0, or the pool it is a
-                          block of */
-    WIRE_UNMAP,        /* address | length, or what the detail, an enum wire_unmap, says */
-    WIRE_TICK,         /* tick: what follows happened at or after it */
-    WIRE_CLOCK,        /* logical time of what follows (see below) */
+    WIRE_NOTHING,   /* never written: a zero word is a sign of damage */
+    WIRE_ROW_SMALL, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1: all
+                       frees were of temporary blocks (wire/accounts.h) */
+    WIRE_ROW,       /* account | allocs, frees | bytes | freed | slack, slack freed | temps, reallocs
+                       | bytes of temps */
+    WIRE_GROWTH,    /* old address, detail = 1: by realloc | new address | old size | new size |
+                       accounts: old, new | eras: old, new */
+    WIRE_MAP,       /* address | stack, WIRE_MAP_ARENA, from bit WIRE_MAP_EPOCH on
+                       wire_totals.peak_epoch | length; detail: 0, or the pool it is a block of */
+    WIRE_UNMAP,     /* address | length, or what the detail, an enum wire_unmap, says |
+                       wire_totals.peak_epoch */
+    WIRE_TICK,      /* tick: what follows happened at or after it | the highest that the heap was
+                       before it, or 0 */
+    WIRE_SEQUENCE,  /* number of what follows among all threads (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's; detail = 1: which has ended before */
     WIRE_THREAD_END,   /* tid */
     WIRE_THREAD_NAME,  /* tid | 16 bytes of name, detail: at 16 * that. The first ones replace its
                           earlier name */
     WIRE_PAD,          /* nothing more in this chunk */
-    WIRE_FORK,         /* number: the process is about to fork for the number-th time */
-    WIRE_NOTE,         /* detail = enum wire_note, which says what the other words are; rare */
+    WIRE_FORK, /* number: the process is about to fork for the number-th time | what was freed by
+                  then of what it had inherited itself: blocks | bytes */
+    WIRE_NOTE, /* detail = enum wire_note, which says what the other words are; rare */
     WIRE_KINDS
-};
-
-/*
- * In a process that counts in place these have the first numbers instead (wire/accounts.h).
- */
-enum wire_counted_kind {
-    WIRE_ROW_SMALL = 1, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1:
-                           all frees were of temporary blocks */
-    WIRE_ROW,           /* account | allocs, frees | bytes | freed | slack, slack freed | temps,
-                           reallocs | bytes of temps */
-    WIRE_GROWTH,        /* old address, detail = 1: by realloc | new address | old size | new size |
-                           accounts: old, new | eras: old, new */
-};
-/* Besides, WIRE_TICK has a second word, the highest that the heap was before it, or 0; and
- * WIRE_UNMAP a third, wire_totals.peak_epoch; WIRE_FORK two more, what was freed by then of what the
- * process had inherited itself: blocks and bytes. */
-
-enum wire_free {
-    WIRE_FREE_SURE,  /* the block was allocated where we could see it */
-    WIRE_FREE_MAYBE, /* or perhaps not, and that is nothing to tell of */
-    WIRE_FREE_LATER  /* sure; and of the thread's own, but not its last (run --sample) */
 };
 
 enum wire_unmap {
@@ -382,10 +365,9 @@ enum wire_note {
     WIRE_NOTE_VALUE,  /* low: the tick of the mark it belongs to | double | key: 64 bytes */
     WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
     WIRE_NOTE_POOL,   /* low: a pool's number | its name: 64 bytes */
-    WIRE_NOTE_UNRECORDED, /* what came of the realloc before it: nothing that is recorded */
-    WIRE_NOTE_HELD,       /* low: the tick of the mark it belongs to | a wire_held */
-    WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident; its
-                          free follows | account, size: of a process that counts in place */
+    WIRE_NOTE_HELD,   /* low: the tick of the mark it belongs to | a wire_held */
+    WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident |
+                          account | size; it is about to be freed */
     WIRE_NOTE_ARENAS,  /* low: the tick of the mark it belongs to | bytes of CPython's arenas that
                           were not resident */
 };
@@ -406,13 +388,10 @@ static_assert(sizeof(struct wire_held) == 24, "wire ABI");
 #define WIRE_LABEL_SIZE 64 /* bytes of it, NUL included where it is shorter */
 
 /*
- * Logical time. Events of different threads must be read in an order in which a block is freed
- * after it was allocated, and its address allocated again after that. No clock is needed for that,
- * only Lamport's. Each thread has a time, and each part of memory the time and the thread of the
- * last event there. Who finds another thread's mark moves its own time beyond that one's, and says
- * so with a WIRE_CLOCK; until then all its events have the same time. So of two events on one
- * address, by different threads, the later has the larger time, and threads that keep to their own
- * memory never meet. A process with one thread needs none of this and has none of it.
+ * What threads do to the same mapping, pool or array must be read in the order in which they did it.
+ * In a process with several threads such records have a WIRE_SEQUENCE before them. Its numbers come
+ * from one counter. What was done before has a smaller number, and was published before the number
+ * was taken.
  */
 
 #define WIRE_MAP_ARENA               (UINT64_C(1) << 32) /* of CPython, for small objects */
@@ -433,26 +412,13 @@ static inline uint32_t wire_move_tick(struct wire_header *h)
 static inline unsigned wire_record_words(unsigned kind)
 {
     static const uint8_t words[16] = {
-        [WIRE_NOTHING] = 1,     [WIRE_ALLOC] = 2,        [WIRE_ALLOC_LARGE] = 4,
-        [WIRE_FREE] = 1,        [WIRE_REALLOC] = 1,      [WIRE_REALLOC_FAILED] = 1,
-        [WIRE_MAP] = 3,         [WIRE_UNMAP] = 2,        [WIRE_TICK] = 1,
-        [WIRE_CLOCK] = 1,       [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1,
-        [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,          [WIRE_FORK] = 1,
-        [WIRE_NOTE] = 16,
+        [WIRE_NOTHING] = 1,     [WIRE_ROW_SMALL] = 2,    [WIRE_ROW] = 7,
+        [WIRE_GROWTH] = 6,      [WIRE_MAP] = 3,          [WIRE_UNMAP] = 3,
+        [WIRE_TICK] = 2,        [WIRE_SEQUENCE] = 1,     [WIRE_THREAD_BEGIN] = 1,
+        [WIRE_THREAD_END] = 1,  [WIRE_THREAD_NAME] = 3,  [WIRE_PAD] = 1,
+        [WIRE_FORK] = 3,        [WIRE_NOTE] = 16,
     };
     return words[kind];
-}
-
-/* The same of a process that counts in place. */
-static inline unsigned wire_counted_words(unsigned kind)
-{
-    static const uint8_t words[16] = {
-        [WIRE_ROW_SMALL] = 2, [WIRE_ROW] = 7,  [WIRE_GROWTH] = 6,
-        [WIRE_UNMAP] = 3,     [WIRE_TICK] = 2, [WIRE_FORK] = 3,
-    };
-    return kind == WIRE_REALLOC || kind == WIRE_REALLOC_FAILED ? 1
-           : words[kind]                                       ? words[kind]
-                                                               : wire_record_words(kind);
 }
 
 /* Over the socket: a request, answered by a reply that carries one memfd when status is 0. */

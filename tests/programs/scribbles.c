@@ -21,6 +21,7 @@ enum { RANGES = 64, CHILD_BLOCKS = 500 };
 
 static struct {
     uintptr_t start, end;
+    uintptr_t rings; /* where they begin in it; 0: it has none, but accounts */
 } ranges[RANGES];
 static int range_count;
 static atomic_bool over;
@@ -41,8 +42,10 @@ static void find_shared_memory(void)
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && range_count < RANGES && fgets(line, sizeof line, maps))
         if (strstr(line, "memfd:tidemark") && strstr(line, " rw-s ") &&
-            sscanf(line, "%lx-%lx", &ranges[range_count].start, &ranges[range_count].end) == 2)
-            range_count++;
+            sscanf(line, "%lx-%lx", &ranges[range_count].start, &ranges[range_count].end) == 2) {
+            const struct wire_header *h = (const void *)ranges[range_count].start;
+            ranges[range_count++].rings = h->magic == WIRE_MAGIC ? h->rings_offset : 0;
+        }
     if (maps)
         fclose(maps);
 }
@@ -66,16 +69,16 @@ static void *allocates(void *unused)
     return NULL;
 }
 
-/* Half of it into rings (the last part of each range), the rest into headers, nodes, anything. */
+/* Half of it into rings, where there are any, the rest into headers, nodes, accounts, anything. */
 static void scribble(uint64_t *state)
 {
     uint64_t r = random_word(state), more = random_word(state) >> 8;
     uintptr_t start = ranges[r % (unsigned)range_count].start;
     uintptr_t end = ranges[r % (unsigned)range_count].end, size = end - start;
-    uintptr_t ring = end - (1 + (r >> 8) % 4) * WIRE_RING_BYTES - start;
+    uintptr_t ring = ranges[r % (unsigned)range_count].rings + (r >> 8) % 4 * WIRE_RING_BYTES;
     const uintptr_t places[] = {ring + more % 192, ring + 4096 + more % 32768, more % 4096,
                                 4096 + (1 << 20) + more % 65536, more % size};
-    volatile uint64_t *at = (volatile uint64_t *)(start + places[(r >> 16) % 5] / 8 * 8);
+    volatile uint64_t *at = (volatile uint64_t *)(start + places[(r >> 16) % 5] % size / 8 * 8);
     *at = r >> 60 & 1 ? random_word(state) : *at ^ (1ull << (r >> 50 & 63));
 }
 

@@ -13,15 +13,15 @@ static void test_stack_states(void **state)
     uint32_t deep = node(t, 0, WIRE_NODE_TRUNCATED), deep_child = node(t, deep, 0x4000);
     uint32_t lost = node(t, 0, WIRE_NODE_INCOMPLETE), lost_child = node(t, lost, 0x4000);
     uint32_t other = node(t, lost_child, 0x5000), beside = node(t, lost_child, 0x6000);
-    alloc(&r[0], 0x10000, 1, 0, 3);
-    alloc(&r[0], 0x20000, 1, 0, deep_child);
-    alloc(&r[0], 0x30000, 1, 0, lost_child);
-    alloc(&r[0], 0x40000, 1, 0, lost_child);
-    alloc(&r[0], 0x50000, 1, 0, 4000000000u); /* no such stack */
-    alloc(&r[0], 0x60000, 1, 0, WIRE_CUT_ROOT);
-    alloc(&r[0], 0x70000, 1, 0, 3);
-    alloc(&r[0], 0x80000, 1, 0, other);
-    alloc(&r[0], 0x90000, 1, 0, beside);
+    alloc(&r[0], 1, 0, 3);
+    alloc(&r[0], 1, 0, deep_child);
+    alloc(&r[0], 1, 0, lost_child);
+    alloc(&r[0], 1, 0, lost_child);
+    alloc(&r[0], 1, 0, 4000000000u); /* no such stack */
+    alloc(&r[0], 1, 0, WIRE_CUT_ROOT);
+    alloc(&r[0], 1, 0, 3);
+    alloc(&r[0], 1, 0, other);
+    alloc(&r[0], 1, 0, beside);
     target_drain(t, 1);
     assert_u64_equal(t->ledger.truncated_stacks, 2);
     assert_u64_equal(t->ledger.incomplete_stacks, 5);
@@ -49,9 +49,9 @@ static void test_nodes_of_the_profile(void **state)
     cut[2] = WIRE_SLOT_BRANCH | WIRE_CUT_ROOT;
     cut[3] = 0x9000;
     t->header->cut_end = WIRE_CUT_FIRST + 4;
-    alloc(&r[0], 0x10000, 1, 0, 3);
-    alloc(&r[0], 0x20000, 1, 0, end);
-    alloc(&r[0], 0x30000, 1, 0, WIRE_CUT_FIRST + 3);
+    alloc(&r[0], 1, 0, 3);
+    alloc(&r[0], 1, 0, end);
+    alloc(&r[0], 1, 0, WIRE_CUT_FIRST + 3);
     node(t, 0, 0);
     target_end(t, 1);
     target_finish(t);
@@ -120,7 +120,7 @@ static void test_page_that_is_late(void **state)
     t->header->slots_end = behind + 2;
     slots(t)[behind] = WIRE_SLOT_BRANCH | 1;
     slots(t)[behind + 1] = 0x9000;
-    alloc(&r[0], 0x10000, 1, 0, behind + 1);
+    alloc(&r[0], 1, 0, behind + 1);
     target_drain(t, 1);
     assert_u64_equal(t->ledger.incomplete_stacks, 0);
     assert_u64_equal(total(t, behind + 1, 0, COL_ALLOCS), 1);
@@ -146,7 +146,7 @@ static void test_windows(void **state)
     for (uint32_t i = 4; i < many; i++)
         slot[i] = (uint64_t)i << 8;
     t->header->slots_end = many;
-    alloc(&r[0], 0x10000, 1, 0, many - 1);
+    alloc(&r[0], 1, 0, many - 1);
     target_end(t, 1);
     assert_u64_equal(t->ledger.incomplete_stacks, 0);
     target_finish(t);
@@ -210,17 +210,17 @@ static void check_damage(void (*damage)(struct target *, struct ring *), uint64_
 {
     struct ring r[3];
     struct target *t = target_open(r);
-    alloc(&r[0], 0x10000, 1, 0, 1);
-    alloc(&r[1], 0x20000, 10, 0, 1);
+    alloc(&r[0], 1, 0, 1);
+    alloc(&r[1], 10, 0, 1);
     damage(t, &r[0]);
-    alloc(&r[1], 0x30000, 100, 0, 1);
+    alloc(&r[1], 100, 0, 1);
     target_drain(t, 1);
     assert_true(t->readers.items[0].damaged);
     assert_u64_equal(t->ledger.lost_events, lost);
     assert_true(t->ledger.live.bytes == 111 || t->ledger.live.bytes == 110);
     /* It stays out, whatever is in it; the others go on. */
     r[0].shared->written = r[0].shared->read + 100;
-    alloc(&r[1], 0x40000, 1000, 0, 1);
+    alloc(&r[1], 1000, 0, 1);
     target_drain(t, 2);
     assert_u64_equal(t->ledger.live.bytes / 10, 111);
     target_end(t, 3);
@@ -244,7 +244,7 @@ static void unknown_kind(struct target *t, struct ring *r)
 static void cut_record(struct target *t, struct ring *r)
 {
     (void)t;
-    record(r, 4, WIRE_WORD(WIRE_ALLOC_LARGE, 0, 0x50000), 1, 1, 1);
+    record(r, 3, WIRE_WORD(WIRE_MAP, 0, 0x50000), 1, 1, 0);
     r->shared->written -= 1;
 }
 
@@ -252,9 +252,9 @@ static void record_across_chunks(struct target *t, struct ring *r)
 {
     (void)t;
     while (r->at % WIRE_CHUNK_WORDS != WIRE_CHUNK_WORDS - 1)
-        put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+        put(r, WIRE_WORD(WIRE_SEQUENCE, 0, 1));
     for (int i = 0; i < 4; i++)
-        put(r, WIRE_WORD(WIRE_ALLOC_LARGE, 0, 0x50000));
+        put(r, WIRE_WORD(WIRE_ROW, 0, 0x50000));
     r->shared->written = r->at;
 }
 
@@ -262,8 +262,8 @@ static void order_out_of_range(struct target *t, struct ring *r)
 {
     (void)t;
     while (r->at % WIRE_CHUNK_WORDS)
-        put(r, WIRE_WORD(WIRE_TICK, 0, 1));
-    put(r, WIRE_WORD(WIRE_TICK, 0, 1));
+        put(r, WIRE_WORD(WIRE_SEQUENCE, 0, 1));
+    put(r, WIRE_WORD(WIRE_SEQUENCE, 0, 1));
     r->shared->order[1] = WIRE_CHUNKS;
     r->shared->written = r->at;
 }
@@ -308,7 +308,7 @@ static void test_place_after_the_last(void **state)
     size_t size;
     close(target_more_rings(t, 2, &size));
     struct ring first = ring_of(t, 4), second = ring_of(t, 5);
-    second.shared->written = WIRE_WORD(WIRE_TICK, 0, 1);
+    second.shared->written = WIRE_WORD(WIRE_SEQUENCE, 0, 1);
     first.shared->order[0] = WIRE_CHUNKS;
     first.shared->written = 1;
     target_drain(t, 1);
@@ -317,15 +317,15 @@ static void test_place_after_the_last(void **state)
     target_free(t);
 }
 
-/* Events before the ring has said whose they are. */
+/* Records before the ring has said whose they are. */
 static void test_nobodys_events(void **state)
 {
     (void)state;
     struct err err;
     struct target *t = target_new(getpid(), true, WIRE_WAIT, INTERVAL, &err);
     struct ring r = ring_of(t, 0);
-    record(&r, 1, WIRE_WORD(WIRE_TICK, 0, 1), 0, 0, 0); /* these are fine */
-    record(&r, 1, WIRE_WORD(WIRE_CLOCK, 0, 5), 0, 0, 0);
+    tick_to(&r, 1); /* these are fine */
+    sequence(&r, 5);
     target_drain(t, 1);
     assert_clean(t);
     name(&r, 1, "nobody");
@@ -340,28 +340,24 @@ static void test_absurd_numbers(void **state)
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    for (uint64_t address = 0; address < 20; address++) { /* 0 and unaligned ones too */
-        alloc(&r[0], address, 10, 0, 1);
-        release(&r[0], address);
-        release(&r[0], address);
-        alloc_large(&r[0], WIRE_LOW48 - address, UINT64_MAX, UINT64_MAX, UINT32_MAX);
-        release(&r[0], 0);
+    for (uint32_t account = 0; account < 20; account++) { /* more freed than there ever were */
+        row(&r[0], account, UINT32_MAX, UINT64_MAX, UINT32_MAX);
+        row_of_frees(&r[0], UINT32_MAX - account, UINT32_MAX, UINT64_MAX, 0);
+        row_of_frees(&r[0], account_of(&r[0], 3, 0), 1, 1, 1);
     }
-    for (int i = 0; i < 100000; i++) { /* more removed than there ever were */
-        release(&r[0], 0);
-        if (i % 20000 == 0)
-            target_drain(t, 1);
-    }
+    const uint64_t growth[6] = {WIRE_WORD(WIRE_GROWTH, 0, 0), UINT64_MAX, UINT64_MAX, 0, UINT64_MAX,
+                                UINT64_MAX};
+    record_words(&r[0], 6, growth);
     map(&r[0], WIRE_LOW48, UINT64_MAX, UINT32_MAX);
     map(&r[0], 0, UINT64_MAX, 1);
     map(&r[0], 4096, UINT64_MAX / 2, 1);
     unmap(&r[0], 1, UINT64_MAX);
     unmap(&r[0], 8192, UINT64_MAX - 8192);
-    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0xfff, WIRE_LOW48), 0, 0, 0);
-    record(&r[0], 1, WIRE_WORD(WIRE_CLOCK, 0, WIRE_LOW48), 0, 0, 0);
-    alloc(&r[0], 0x10000, UINT32_MAX, 0xfff, 2);
-    record(&r[0], 1, WIRE_WORD(WIRE_CLOCK, 0, 1), 0, 0, 0); /* goes back */
-    alloc(&r[0], 0x20000, 1, 0, 2);
+    record(&r[0], 2, WIRE_WORD(WIRE_TICK, 0xfff, WIRE_LOW48), 0, 0, 0);
+    record(&r[0], 1, WIRE_WORD(WIRE_SEQUENCE, 0, WIRE_LOW48), 0, 0, 0);
+    alloc(&r[0], UINT32_MAX, 0xfff, 2);
+    record(&r[0], 1, WIRE_WORD(WIRE_SEQUENCE, 0, 1), 0, 0, 0); /* goes back */
+    alloc(&r[0], 1, 0, 2);
     target_drain(t, INTERVAL);
     target_drain(t, 5 * INTERVAL);
     assert_u64_equal(total(t, 2, 0, COL_ALLOCS) +
@@ -376,26 +372,30 @@ static void test_absurd_numbers(void **state)
     target_free(t);
 }
 
-/* Stacks that do not exist, in every event, must not make each of them slow. */
+/* Stacks that do not exist, in every row, must not make each of them slow. */
 static void test_missing_stacks_cost_little(void **state)
 {
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    clock_t took[2]; /* of processor time, for events with and without a stack */
+    clock_t took[2]; /* of processor time, for rows with and without a stack */
+    const uint32_t first = WIRE_ACCOUNT_USUAL;
+    t->header->totals.accounts_end = first + 5000;
     for (unsigned missing = 0; missing < 2; missing++) {
         if (missing)
             t->header->slots_end = UINT32_MAX; /* all of them, and nothing is in any */
-        for (uint64_t i = 0; i < 20000; i++)
-            alloc(&r[0], 0x10000 + (missing * 20000 + i) * 16, 1, 0,
-                  missing ? UINT32_MAX - (uint32_t)i : 1);
+        for (uint32_t i = missing * 2500; i < (missing + 1) * 2500; i++) {
+            *account_at(t, first + i) = (struct wire_account){
+                .owner = r[0].shared->owner, .node = missing ? UINT32_MAX - i : 1};
+            row(&r[0], first + i, 1, 1, 0);
+        }
         took[missing] = clock();
-        target_drain(t, 1); /* minutes in a large program, if every event reads all nodes again */
+        target_drain(t, 1); /* minutes in a large program, if every row reads all nodes again */
         took[missing] = clock() - took[missing];
     }
     assert_true(took[1] < 1000 * (took[0] + 1)); /* 50 times as long, with a system call each */
-    assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 20000);
-    assert_u64_equal(t->ledger.incomplete_stacks, 20000);
+    assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 2500);
+    assert_u64_equal(t->ledger.incomplete_stacks, 2500);
     target_free(t);
 }
 
@@ -410,13 +410,14 @@ static void test_random_words(void **state)
         for (int pass = 0; pass < 4; pass++) {
             for (unsigned i = 0; i < 3; i++) {
                 for (uint64_t n = unit_random(&random) % 500; n > 0; n--) {
-                    uint64_t kind = 1 + unit_random(&random) % (seed % 4 ? 13 : 15);
+                    uint64_t kind = 1 + unit_random(&random) % (seed % 4 ? WIRE_KINDS - 2 : 15);
                     uint64_t low = unit_random(&random) % 8 ? unit_random(&random) % 64 * 16
                                                             : unit_random(&random) & WIRE_LOW48;
                     uint64_t second = unit_random(&random) >> unit_random(&random) % 64;
-                    record(&r[i], wire_record_words((unsigned)kind) ?: 1,
-                           WIRE_WORD(kind, unit_random(&random) & 0xfff, low), second,
-                           unit_random(&random) >> unit_random(&random) % 64, second);
+                    uint64_t words[WIRE_RECORD_MAX] = {
+                        WIRE_WORD(kind, unit_random(&random) & 0xfff, low), second,
+                        unit_random(&random) >> unit_random(&random) % 64, second, second, low};
+                    record_words(&r[i], wire_record_words((unsigned)kind) ?: 1, words);
                 }
                 if (unit_random(&random) % 16 == 0)
                     r[i].shared->written -= unit_random(&random) % 3;
@@ -430,53 +431,27 @@ static void test_random_words(void **state)
     }
 }
 
-/* --- programs that count in place ------------------------------------------------------------- */
-
-#define OWNER (7 * WIRE_ACCOUNT_OWNER)
-
-static struct target *target_open_in_place(struct ring *ring)
-{
-    struct target *t = target_new_bare(getpid(), INTERVAL);
-    t->in_place = true;
-    assert_int_equal(target_attach(t, true, WIRE_WAIT, NULL), 0);
-    for (uint32_t i = 1; i <= 3; i++)
-        assert_int_equal(node(t, i - 1, i << 12), i);
-    *ring = ring_of(t, 0);
-    begin(ring, 100);
-    atomic_store(&ring->shared->owner, OWNER);
-    target_drain(t, 0);
-    atomic_store(&t->header->totals.accounts_end, WIRE_ACCOUNT_FIRST + 1);
-    return t;
-}
-
-/* The first account, as the program writes to it. */
-static struct wire_account *first_account(struct target *t)
-{
-    return (struct wire_account *)(uintptr_t)t->accounts.windows[0] + WIRE_ACCOUNT_FIRST;
-}
-
-static void row(struct ring *r, uint32_t account, uint64_t allocs, uint64_t bytes)
-{
-    record(r, 2, WIRE_WORD(WIRE_ROW_SMALL, 0, allocs << 40 | account), bytes << 44, 0, 0);
-}
+/* --- accounts --------------------------------------------------------------------------------- */
 
 /* What was read of an account before its row came is not counted twice, and not kept. */
 static void test_rows_that_were_read_before(void **state)
 {
     (void)state;
-    struct ring r;
-    struct target *t = target_open_in_place(&r);
-    struct wire_account *a = first_account(t);
-    *a = (struct wire_account){
-        .owner = OWNER, .node = 3, .allocs = 2, .bytes = 20, .next_dirty = WIRE_LAST};
-    atomic_store(&r.shared->dirty, WIRE_ACCOUNT_FIRST);
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t number = account_of(&r[0], 3, 0);
+    struct wire_account *a = account_at(t, number);
+    a->allocs = 2;
+    a->bytes = 20;
+    a->next_dirty = WIRE_LAST;
+    atomic_store(&r[0].shared->dirty, number);
     drain_look(t, 1);
     assert_u64_equal(t->ledger.live.bytes, 20);
     assert_int_equal(t->accounts.shown.count, 1);
     drain_look(t, 1);
     assert_u64_equal(t->ledger.live.bytes, 20);
-    row(&r, WIRE_ACCOUNT_FIRST, 3, 30);
-    atomic_store(&r.shared->dirty, WIRE_LAST);
+    row(&r[0], number, 3, 30, 0);
+    atomic_store(&r[0].shared->dirty, WIRE_LAST);
     target_drain(t, 2);
     assert_u64_equal(t->ledger.live.bytes, 30);
     assert_u64_equal(t->ledger.live.blocks, 3);
@@ -488,16 +463,31 @@ static void test_rows_that_were_read_before(void **state)
 static void test_absurd_account(void **state)
 {
     (void)state;
-    struct ring r;
-    struct target *t = target_open_in_place(&r);
-    *first_account(t) =
-        (struct wire_account){.owner = OWNER | WIRE_ACCOUNT_OTHERS, .node = UINT32_C(1) << 24};
-    row(&r, WIRE_ACCOUNT_FIRST, 1, 10);
-    row(&r, UINT32_C(1) << 25, 1, 10);
+    struct ring r[3];
+    struct target *t = target_open(r);
+    row(&r[0], account_of(&r[0], UINT32_C(1) << 24, WIRE_ACCOUNT_OTHERS), 1, 10, 0);
+    row(&r[0], UINT32_C(1) << 25, 1, 10, 0);
     target_drain(t, 1);
     assert_u64_equal(t->ledger.live.bytes, 0);
     assert_true(t->accounts.ledger_accounts.count < 1000);
     assert_true(t->accounts.shown_of.count < 1000);
+    target_free(t);
+}
+
+/* Nobody reads gigabytes because the program says that it has so many accounts. */
+static void test_absurd_number_of_accounts(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    alloc(&r[0], 10, 0, 1);
+    target_drain(t, 1);
+    t->header->totals.accounts_end = UINT32_MAX;
+    assert_true(accounts_end(t) > WIRE_ACCOUNT_USUAL);
+    assert_true(accounts_end(t) < WIRE_ACCOUNT_USUAL + 1000);
+    target_end(t, 2);
+    target_finish(t);
+    assert_u64_equal(t->profile.peak_bytes, 0); /* nobody has told of one */
     target_free(t);
 }
 
@@ -517,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_missing_stacks_cost_little),
         cmocka_unit_test(test_rows_that_were_read_before),
         cmocka_unit_test(test_absurd_account),
+        cmocka_unit_test(test_absurd_number_of_accounts),
         cmocka_unit_test(test_random_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

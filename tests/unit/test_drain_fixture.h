@@ -17,16 +17,16 @@
 /* --- the program ------------------------------------------------------------------------------ */
 
 struct ring {
+    struct target *target;
     struct wire_ring *shared;
     uint64_t *chunks;
     uint64_t at;
-    uint64_t clock;
 };
 
 static inline struct ring ring_of(struct target *t, unsigned number)
 {
     struct reader *r = &t->readers.items[number];
-    return (struct ring){.shared = r->ring, .chunks = (uint64_t *)r->chunks};
+    return (struct ring){.target = t, .shared = r->ring, .chunks = (uint64_t *)r->chunks};
 }
 
 static inline void put(struct ring *r, uint64_t word)
@@ -39,10 +39,9 @@ static inline void put(struct ring *r, uint64_t word)
 }
 
 /* No record crosses from one chunk into the next. */
-static inline void record(struct ring *r, unsigned words, uint64_t a, uint64_t b, uint64_t c,
-                          uint64_t d)
+static inline void record_words(struct ring *r, unsigned words, const uint64_t *all)
 {
-    uint64_t left = WIRE_CHUNK_WORDS - r->at % WIRE_CHUNK_WORDS, all[] = {a, b, c, d};
+    uint64_t left = WIRE_CHUNK_WORDS - r->at % WIRE_CHUNK_WORDS;
     if (left < words) {
         put(r, WIRE_WORD(WIRE_PAD, 0, 0));
         r->at += left - 1;
@@ -52,36 +51,71 @@ static inline void record(struct ring *r, unsigned words, uint64_t a, uint64_t b
     r->shared->written = r->at;
 }
 
+static inline void record(struct ring *r, unsigned words, uint64_t a, uint64_t b, uint64_t c,
+                          uint64_t d)
+{
+    const uint64_t all[] = {a, b, c, d};
+    record_words(r, words, all);
+}
+
+static inline void tick_to(struct ring *r, uint64_t tick)
+{
+    record(r, 2, WIRE_WORD(WIRE_TICK, 0, tick), 0, 0, 0);
+}
+
+/* A new thread has accounts of its own. */
 static inline void begin(struct ring *r, uint32_t tid)
 {
+    static uint32_t owners;
+    r->shared->owner = ++owners * WIRE_ACCOUNT_OWNER;
+    r->shared->dirty = WIRE_LAST;
     record(r, 1, WIRE_WORD(WIRE_THREAD_BEGIN, 0, tid), 0, 0, 0);
 }
 
-static inline void alloc(struct ring *r, uint64_t address, uint64_t size, unsigned over,
-                         uint32_t stack)
+/* An account in the first window, as the program writes to it. */
+static inline struct wire_account *account_at(struct target *t, uint32_t number)
 {
-    record(r, 2, WIRE_WORD(WIRE_ALLOC, over, address), size << 32 | stack, 0, 0);
+    return (struct wire_account *)(uintptr_t)t->accounts.windows[0] + number;
 }
 
-static inline void alloc_large(struct ring *r, uint64_t address, uint64_t size, uint64_t usable,
-                               uint32_t stack)
+/* The account of the ring's thread for a stack, or for another thread's account. */
+static inline uint32_t account_of(struct ring *r, uint32_t node, uint32_t flags)
 {
-    record(r, 4, WIRE_WORD(WIRE_ALLOC_LARGE, 0, address), stack, size, usable);
+    struct target *t = r->target;
+    uint32_t end = t->header->totals.accounts_end, owner = r->shared->owner | flags;
+    for (uint32_t n = end; n-- > WIRE_ACCOUNT_USUAL;)
+        if (account_at(t, n)->owner == owner && account_at(t, n)->node == node)
+            return n;
+    assert_true(end < WIRE_ACCOUNTS_FIRST);
+    *account_at(t, end) = (struct wire_account){.owner = owner, .node = node};
+    t->header->totals.accounts_end = end + 1;
+    return end;
 }
 
-static inline void release(struct ring *r, uint64_t address)
+static inline void row(struct ring *r, uint32_t account, uint64_t allocs, uint64_t bytes,
+                       uint64_t slack)
 {
-    record(r, 1, WIRE_WORD(WIRE_FREE, 0, address), 0, 0, 0);
+    const uint64_t words[7] = {WIRE_WORD(WIRE_ROW, 0, account), allocs << 32, bytes, 0,
+                               slack << 32};
+    record_words(r, 7, words);
 }
 
-static inline void change(struct ring *r, uint64_t address)
+static inline void row_of_frees(struct ring *r, uint32_t account, uint64_t frees, uint64_t bytes,
+                                uint64_t slack)
 {
-    record(r, 1, WIRE_WORD(WIRE_REALLOC, 0, address), 0, 0, 0);
+    const uint64_t words[7] = {WIRE_WORD(WIRE_ROW, 0, account), frees, 0, bytes, slack};
+    record_words(r, 7, words);
 }
 
-static inline void change_failed(struct ring *r)
+/* A row for each block: rows add up. */
+static inline void alloc(struct ring *r, uint64_t size, unsigned over, uint32_t stack)
 {
-    record(r, 1, WIRE_WORD(WIRE_REALLOC_FAILED, 0, 0), 0, 0, 0);
+    row(r, account_of(r, stack, 0), 1, size, over);
+}
+
+static inline void release(struct ring *r, uint64_t size, unsigned over, uint32_t stack)
+{
+    row_of_frees(r, account_of(r, stack, 0), 1, size, over);
 }
 
 static inline void map(struct ring *r, uint64_t address, uint64_t size, uint32_t stack)
@@ -91,16 +125,13 @@ static inline void map(struct ring *r, uint64_t address, uint64_t size, uint32_t
 
 static inline void unmap(struct ring *r, uint64_t address, uint64_t size)
 {
-    record(r, 2, WIRE_WORD(WIRE_UNMAP, 0, address), size, 0, 0);
+    record(r, 3, WIRE_WORD(WIRE_UNMAP, 0, address), size, 0, 0);
 }
 
-/* What follows has logical time `now`, from where the recorder begins: the first tick. */
-static inline void clock_to(struct ring *r, uint64_t now)
+/* What follows has this number among all threads. */
+static inline void sequence(struct ring *r, uint64_t number)
 {
-    now += UINT64_C(1) << 20;
-    if (now != r->clock)
-        record(r, 1, WIRE_WORD(WIRE_CLOCK, 0, now), 0, 0, 0);
-    r->clock = now;
+    record(r, 1, WIRE_WORD(WIRE_SEQUENCE, 0, number), 0, 0, 0);
 }
 
 static inline void name(struct ring *r, uint32_t tid, const char *text)

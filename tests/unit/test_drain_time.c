@@ -8,20 +8,23 @@ static void test_intervals(void **state)
     struct ring r[3];
     struct target *t = target_open(r);
     uint32_t first = t->header->tick;
-    alloc(&r[0], 0x10000, 1, 0, 1);
-    alloc(&r[1], 0x20000, 10, 0, 1);
-    target_drain(t, INTERVAL); /* due: closed after this pass, and the tick moves on */
+    alloc(&r[0], 1, 0, 1);
+    alloc(&r[1], 10, 0, 1);
+    target_boundary(t, INTERVAL); /* closed in this pass, and the tick moves on */
+    target_drain(t, INTERVAL);
     assert_int_equal(t->header->tick, first + 1);
     assert_int_equal(t->timeline.slices.count, 1);
-    alloc(&r[0], 0x30000, 100, 0, 1); /* has not seen the new tick */
+    alloc(&r[0], 100, 0, 1); /* has not seen the new tick */
     for (unsigned i = 0; i < 2; i++)
-        record(&r[i], 1, WIRE_WORD(WIRE_TICK, 0, first + 1), 0, 0, 0);
-    alloc(&r[1], 0x40000, 1000, 0, 1);
+        tick_to(&r[i], first + 1);
+    alloc(&r[1], 1000, 0, 1);
+    target_boundary(t, 2 * INTERVAL);
     target_drain(t, 2 * INTERVAL);
     assert_int_equal(t->timeline.slices.count, 2);
-    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, first + 2), 0, 0, 0);
-    alloc(&r[0], 0x50000, 10000, 0, 1);  /* after the end of the second interval */
-    alloc(&r[1], 0x60000, 100000, 0, 1); /* this ring has not seen it yet */
+    tick_to(&r[0], first + 2);
+    alloc(&r[0], 10000, 0, 1);  /* after the end of the second interval */
+    alloc(&r[1], 100000, 0, 1); /* this ring has not seen it yet */
+    target_boundary(t, 3 * INTERVAL);
     target_drain(t, 3 * INTERVAL);
     target_end(t, 3 * INTERVAL + 1);
     target_finish(t);
@@ -42,14 +45,13 @@ static void test_later_tick_is_in_the_next_interval(void **state)
     struct ring r[3];
     struct target *t = target_open(r);
     uint32_t tick = t->header->tick;
-    alloc(&r[0], 0x10000, 1, 0, 1);
-    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick + 1), 0, 0,
-           0); /* as if seen between the two looks */
-    alloc(&r[0], 0x20000, 10, 0, 1);
+    alloc(&r[0], 1, 0, 1);
+    tick_to(&r[0], tick + 1); /* as if seen between the two looks */
+    alloc(&r[0], 10, 0, 1);
+    target_boundary(t, INTERVAL);
     target_drain(t, INTERVAL);
     assert_u64_equal(t->timeline.slices.items[0].interval.peak_bytes, 1);
     assert_u64_equal(t->ledger.live.bytes, 11);
-    assert_u64_equal(t->ledger.interval_peak_bytes, 11);
     target_free(t);
 }
 
@@ -62,9 +64,9 @@ static void test_mark_made_between_the_two_looks(void **state)
     struct target *t = target_open(r);
     target_drain(t, 1);
     uint32_t tick = ++t->header->tick;
-    alloc(&r[0], 0x10000, 1, 0, 1);
-    record(&r[0], 1, WIRE_WORD(WIRE_TICK, 0, tick), 0, 0, 0);
-    alloc(&r[0], 0x20000, 10, 0, 1);
+    alloc(&r[0], 1, 0, 1);
+    tick_to(&r[0], tick);
+    alloc(&r[0], 10, 0, 1);
     drain_rings(t, 2);
     assert_u64_equal(t->ledger.live.bytes, 1);
     target_drain(t, 3);

@@ -2,6 +2,8 @@
  * count byte by byte; and which of many are kept. */
 #include "unit.h"
 
+#include <unistd.h>
+
 #include "collect/resident/footprint.h"
 #include "collect/resident/heap_pages.h"
 #include "machine/page.h"
@@ -11,6 +13,12 @@
 #define ARENA UINT64_C(0x7f0010000000) /* a multiple of 64 MiB */
 #define OWN   UINT64_C(0x7f0020000000) /* mapped by the program, and next to it by the allocator */
 enum { PAGES = 64, SITES = 3, RANGE = 16 };
+
+/* The live blocks, as a program has them that was recorded with --sample. */
+enum { TABLE_BITS = 14 };
+static _Alignas(4096) struct wire_block table[1 << TABLE_BITS];
+static size_t blocks;
+static struct wire_header header;
 
 struct world {
     struct target target;
@@ -54,10 +62,11 @@ static void add_blocks(struct world *w, uint64_t start, uint64_t from, uint64_t 
         bool large = unit_random(random) % 8 == 0;
         uint64_t size = 24 + unit_random(random) % (large ? 40000 : 500);
         uint64_t usable = (size + 8 + 15) / 16 * 16 - 8;
-        struct block old, b = {start + at + 16, size, usable, (uint32_t)(at / 16 % SITES), 0};
+        uint32_t account = WIRE_ACCOUNT_FIRST + (uint32_t)(at / 16 % SITES);
         if (at + 16 + usable + 16 > PAGES * PAGE)
             return;
-        assert_false(blocks_put(&w->target.blocks, &b, &old));
+        assert_true(blocks < 1 << TABLE_BITS);
+        table[blocks++] = (struct wire_block){start + at + 16, account, 0, size, usable};
         memset(w->bytes + at + 8, 2, usable + 8);
         memset(w->bytes + at + 16, 1, size);
         at += usable + 8 + unit_random(random) % 4 / 3 * (unit_random(random) % 2000 * 16);
@@ -86,6 +95,16 @@ static void test_join(void **state)
         uint64_t random = seed * 7919;
         struct footprint f = {0};
         memset(&w, 0, sizeof w);
+        memset(table, 0, sizeof table);
+        blocks = 0;
+        w.target.pid = getpid();
+        w.target.header = &header;
+        w.target.profile.sample_bytes = 1; /* all are recorded */
+        header.totals.sample_table = (uintptr_t)table | TABLE_BITS;
+        eras_begin(&w.target.eras, 0, 1, true);
+        for (uint32_t i = 0; i < WIRE_ACCOUNT_FIRST + SITES; i++)
+            *vec_push(&w.target.accounts.ledger_accounts) =
+                i < WIRE_ACCOUNT_FIRST ? 0 : i - WIRE_ACCOUNT_FIRST + 1;
         for (int i = 0; i < SITES; i++)
             *vec_push(&w.target.ledger.accounts) =
                 (struct account){.site = {.domain = DOMAIN_HEAP, .unit_usable = 24}};
@@ -120,7 +139,8 @@ static void test_join(void **state)
         vec_release(&w.look.mappings.items);
         vec_release(&w.look.runs.items);
         vec_release(&w.look.mapping_of);
-        blocks_release(&w.target.blocks);
+        vec_release(&w.target.accounts.ledger_accounts);
+        eras_release(&w.target.eras);
     }
 }
 

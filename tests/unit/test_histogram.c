@@ -39,7 +39,6 @@ static void check_eras(const struct eras *b, const struct era *all, size_t count
         assert_int_equal(e->tick, all[i].tick);
         assert_true(e->start_ns <= all[i].start_ns);
         assert_true(all[i].start_ns - e->start_ns <= (now - all[i].start_ns) / ERA_SHARE);
-        assert_int_equal(eras_life(b, (uint32_t)i), life_bucket(now - e->start_ns));
     }
 }
 
@@ -90,18 +89,11 @@ static void test_ledger_histograms(void **state)
         sizes[site][size_bucket(size)][0]++;
         sizes[site][size_bucket(size)][1] += size;
         allocations[site]++;
-        if (i % 2) {
-            ledger_temporary(&l, site, size, size);
-            continue;
-        }
         unsigned life = (unsigned)(unit_random(&seed) % LIFE_BUCKETS);
         ledger_alloc(&l, site, size, size, false);
         ledger_free(&l, site, size, size, false);
-        if (life) {
-            ledger_lived(&l, site, life);
-            ledger_lived(&l, site, life);
-            ledger_unlived(&l, site, life);
-        }
+        if (life)
+            histogram_add(&l.histogram, HISTOGRAM_LIVES, site, life, 1, 0);
         lives[site][life] += life > 0;
     }
     ledger_histograms(&l, &p);
@@ -136,26 +128,6 @@ static void test_ledger_histograms(void **state)
     ledger_release(&l);
 }
 
-/* Counts in the account have 32 bits. */
-static void test_many_lives(void **state)
-{
-    (void)state;
-    struct ledger l;
-    struct profile p = {0};
-    ledger_init(&l);
-    ledger_account(&l, 1, 0, DOMAIN_HEAP, STACK_WHOLE);
-    ledger_begin_lives(&l, &l.accounts.items[0]);
-    l.lives.items[0].count[4] = UINT32_MAX;
-    ledger_lived(&l, 0, 5);
-    ledger_lived(&l, 0, 5);
-    ledger_histograms(&l, &p);
-    assert_int_equal(p.lifetimes.count, 1);
-    assert_int_equal(p.lifetimes.items[0].bucket, 5);
-    assert_u64_equal(p.lifetimes.items[0].count, (UINT64_C(1) << 32) + 1);
-    profile_release(&p);
-    ledger_release(&l);
-}
-
 /* --- from the rings --------------------------------------------------------------------------- */
 
 static struct profile *finished(struct target *t, uint64_t now)
@@ -174,40 +146,41 @@ static uint64_t lived(const struct profile *p, uint64_t from_ns)
     return count;
 }
 
-static void test_lives_from_rings(void **state)
+/* Sizes and lifetimes that are not the site's first are in cells behind the accounts. */
+static void test_cells(void **state)
 {
     (void)state;
     struct ring rings[3];
     struct target *t = target_open(rings);
-    for (uint64_t i = 0; i < 10; i++)
-        alloc(&rings[0], 0x10000 + i * 64, 40, 0, 1);
+    uint32_t number = account_of(&rings[0], 1, 0), cells = (WIRE_ACCOUNT_USUAL + 10) * 2;
+    row(&rings[0], number, 11, 500, 0);
+    row_of_frees(&rings[0], number, 7, 280, 0);
+    account_at(t, number)->owner |= size_bucket(40) | WIRE_ACCOUNT_SEVERAL;
+    account_at(t, number)->cells = cells;
+    struct wire_cell *of = (struct wire_cell *)(void *)account_at(t, cells / 2);
+    *of = (struct wire_cell){.next = cells + 1, .group = 0, .lives = 1};
+    of->lives_count[4] = 4;
+    of = (struct wire_cell *)(void *)((char *)of + WIRE_CELL_BYTES);
+    *of = (struct wire_cell){.next = cells + 1, .group = size_bucket(100) / WIRE_CELL_SIZES};
+    of->sizes.count[size_bucket(100) % WIRE_CELL_SIZES] = 1;
+    of->sizes.bytes[size_bucket(100) % WIRE_CELL_SIZES] = 100;
+    of->next = 0;
+    t->header->totals.accounts_end = WIRE_ACCOUNT_USUAL + 11;
     target_drain(t, 1 * MS);
-    target_drain(t, 20 * MS); /* what is read next happened since */
-    for (uint64_t i = 0; i < 3; i++)
-        release(&rings[0], 0x10000 + i * 64);
-    change(&rings[0], 0x10000 + 3 * 64); /* and fails */
-    change_failed(&rings[0]);
-    change(&rings[0], 0x10000 + 4 * 64);
-    alloc(&rings[0], 0x20000, 100, 0, 1);
-    target_drain(t, 21 * MS);
-    target_drain(t, 5000 * MS);
-    release(&rings[0], 0x10000 + 5 * 64);
-    alloc(&rings[0], 0x10000 + 6 * 64, 40, 0, 1); /* its free was not seen */
-    target_drain(t, 5001 * MS);
-    struct profile *p = finished(t, 5002 * MS);
-    assert_u64_equal(lived(p, 16 * MS), 4); /* three frees, and the realloc that worked */
-    assert_u64_equal(lived(p, 4096 * MS), 2);
-    assert_int_equal(p->lifetimes.count, 2);
-    assert_int_equal(p->sizes.count, 2); /* the 100 bytes, and the 40 after them */
+    struct profile *p = finished(t, 2 * MS);
+    assert_u64_equal(lived(p, 16 * MS), 4);
+    assert_int_equal(p->lifetimes.count, 1);
+    assert_int_equal(p->sizes.count, 1);
+    assert_u64_equal(p->sizes.items[0].bytes, 100);
     target_free(t);
 }
 
-static void touched(struct ring *r, uint64_t address, uint64_t untouched)
+/* `size` of an account's block, which is about to be freed. */
+static void touched(struct ring *r, uint32_t account, uint64_t size, uint64_t untouched)
 {
-    record(r, 2, WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, address), untouched, 0, 0);
-    for (unsigned i = 2; i < WIRE_RECORD_MAX; i++)
-        put(r, 0);
-    r->shared->written = r->at;
+    const uint64_t words[WIRE_RECORD_MAX] = {
+        WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, 0x100000), untouched, account, size};
+    record_words(r, WIRE_RECORD_MAX, words);
 }
 
 static void test_untouched_from_rings(void **state)
@@ -215,17 +188,14 @@ static void test_untouched_from_rings(void **state)
     (void)state;
     struct ring rings[3];
     struct target *t = target_open(rings);
-    alloc(&rings[0], 0x100000, 300000, 0, 1);
-    alloc(&rings[0], 0x200000, 400000, 0, 2);
-    alloc(&rings[0], 0x300000, 500000, 0, 1);
-    touched(&rings[0], 0x100000, 8192);
-    release(&rings[0], 0x100000);
-    touched(&rings[0], 0x300000, 0);
-    release(&rings[0], 0x300000);
-    touched(&rings[0], 0x200000, UINT64_MAX); /* more than it has: damage */
-    release(&rings[0], 0x200000);
-    touched(&rings[0], 0x100000, 8192); /* not there any more */
-    touched(&rings[0], 0x123458, 1);    /* never was */
+    uint32_t one = account_of(&rings[0], 1, 0), two = account_of(&rings[0], 2, 0);
+    row(&rings[0], one, 2, 800000, 0);
+    row(&rings[0], two, 1, 400000, 0);
+    touched(&rings[0], one, 300000, 8192);
+    touched(&rings[0], one, 500000, 0);
+    touched(&rings[0], two, 400000, UINT64_MAX); /* more than it has: damage */
+    touched(&rings[0], 0, 8192, 1);              /* it was not known */
+    touched(&rings[0], UINT32_MAX, 8192, 1);     /* never was */
     target_drain(t, 1 * MS);
     assert_clean(t);
     const struct profile *p = finished(t, 2 * MS);
@@ -246,8 +216,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buckets),           cmocka_unit_test(test_eras),
-        cmocka_unit_test(test_ledger_histograms), cmocka_unit_test(test_many_lives),
-        cmocka_unit_test(test_lives_from_rings),  cmocka_unit_test(test_untouched_from_rings),
+        cmocka_unit_test(test_ledger_histograms),
+        cmocka_unit_test(test_cells),  cmocka_unit_test(test_untouched_from_rings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

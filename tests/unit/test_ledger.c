@@ -88,12 +88,10 @@ static struct model_block model_free(struct model *m, struct ledger *l, unsigned
     return b;
 }
 
-/* One call for the ledger, two steps for the model. */
 static void model_temporary(struct model *m, struct ledger *l, struct model_block b)
 {
-    ledger_temporary(l, b.account, b.size, b.usable);
-    model_alloc(m, NULL, b, false);
-    model_free(m, NULL, m->count - 1, true);
+    model_alloc(m, l, b, false);
+    model_free(m, l, m->count - 1, true);
 }
 
 static void model_unfree(struct model *m, struct ledger *l, struct model_block b)

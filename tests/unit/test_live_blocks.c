@@ -98,7 +98,6 @@ static struct target *reader_of(struct wire_header *h)
 {
     struct target *t = calloc(1, sizeof *t);
     t->pid = getpid();
-    t->in_place = true;
     t->header = h;
     eras_begin(&t->eras, 0, 1, true);
     eras_start(&t->eras, FIRST_ERA * 2);

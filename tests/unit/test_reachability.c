@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/counting/blocks.h"
 #include "collect/leakscan/reachability.h"
 #include "machine/registers.h"
 
@@ -352,33 +351,6 @@ static void test_many_parts(void **unused)
     assert_int_equal(states[REACH_REACHABLE], MANY / 2);
 }
 
-static void take_address(void *context, const struct block *b)
-{
-    uint64_t *last = context;
-    assert_true(b->address > last[0]);
-    last[0] = b->address;
-    last[1]++;
-}
-
-static void test_blocks_in_order(void **unused)
-{
-    (void)unused;
-    struct blocks t = {0};
-    struct block old;
-    uint64_t last[2] = {0};
-    srand(3);
-    for (unsigned i = 0; i < 50000; i++) {
-        uint64_t page = (uint64_t)(rand() % 3) << 40 | (uint64_t)(rand() % 500) << 12;
-        uint64_t address = BASE + page + (uint64_t)(rand() % 512) * 8;
-        blocks_put(&t, &(struct block){.address = address, .size = 8, .usable = 8}, &old);
-        if (i % 3 == 0)
-            blocks_take(&t, address, &old);
-    }
-    blocks_in_order(&t, take_address, last);
-    assert_int_equal(last[1], t.count);
-    blocks_release(&t);
-}
-
 static void test_address_set(void **unused)
 {
     (void)unused;
@@ -425,7 +397,6 @@ int main(void)
         cmocka_unit_test(test_odd_tables),
         cmocka_unit_test(test_against_the_definition),
         cmocka_unit_test(test_many_parts),
-        cmocka_unit_test(test_blocks_in_order),
         cmocka_unit_test(test_address_set),
     };
     return cmocka_run_group_tests(tests, NULL, end);

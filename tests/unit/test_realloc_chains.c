@@ -1,4 +1,4 @@
-/* Arrays that grow, as the collector makes them out from allocations and frees. */
+/* Arrays that grow, as the collector makes them out from the steps that the program tells. */
 #include "test_drain_fixture.h"
 
 /* The figures of a site, NULL: none. */
@@ -12,20 +12,31 @@ static const struct chain_figures *figures(const struct target *t, uint32_t stac
     return NULL;
 }
 
-/* From `size` on `steps` doublings, each drained on its own if `apart`; where it ends. */
-static uint64_t doubled(struct target *t, struct ring *r, uint64_t address, uint64_t size,
-                        unsigned steps, uint32_t stack, bool apart)
+/* A block at `from` was replaced by one at `to`. */
+struct step {
+    uint64_t from, to, old_size, size;
+    uint32_t old_stack, stack;
+    bool by_realloc;
+};
+
+static void tell(struct ring *r, struct step s)
 {
-    alloc(r, address, size, 0, stack);
-    for (unsigned i = 0; i < steps; i++) {
-        alloc(r, address + 0x100000, size *= 2, 0, stack);
+    uint64_t accounts = (uint64_t)account_of(r, s.old_stack, 0) << 32 | account_of(r, s.stack, 0);
+    const uint64_t words[6] = {WIRE_WORD(WIRE_GROWTH, s.by_realloc, s.from), s.to, s.old_size,
+                               s.size, accounts, 0};
+    record_words(r, 6, words);
+}
+
+/* From `size` on `steps` doublings, each drained on its own if `apart`. */
+static void doubled(struct target *t, struct ring *r, uint64_t address, uint64_t size,
+                    unsigned steps, uint32_t stack, bool apart)
+{
+    for (unsigned i = 0; i < steps; i++, size *= 2, address += 0x100000) {
+        tell(r, (struct step){address, address + 0x100000, size, size * 2, stack, stack, false});
         if (apart)
             target_drain(t, i * INTERVAL);
-        release(r, address);
-        address += 0x100000;
     }
     target_drain(t, steps * INTERVAL);
-    return address;
 }
 
 static void test_doubling(void **state)
@@ -34,7 +45,7 @@ static void test_doubling(void **state)
     for (int apart = 0; apart < 2; apart++) {
         struct ring r[3];
         struct target *t = target_open(r);
-        release(&r[0], doubled(t, &r[0], 0x10000, 96, 9, 3, apart));
+        doubled(t, &r[0], 0x10000, 96, 9, 3, apart);
         doubled(t, &r[0], 0x20000, 192, 5, 3, apart);
         const struct chain_figures *of = figures(t, 3);
         assert_non_null(of);
@@ -63,22 +74,11 @@ static void test_by_realloc(void **state)
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    alloc(&r[0], 0x10000, 1000, 0, 1);
-    change(&r[0], 0x10000); /* in place */
-    alloc(&r[0], 0x10000, 1500, 0, 1);
-    change(&r[0], 0x10000);
+    tell(&r[0], (struct step){0x10000, 0x10000, 1000, 1500, 1, 1, true}); /* in place */
     target_drain(t, 1);
-    alloc(&r[0], 0x20000, 20000, 0, 1); /* by any factor */
-    change(&r[0], 0x20000);
-    change_failed(&r[0]);
-    change(&r[0], 0x20000); /* smaller: the end of the chain */
-    alloc(&r[0], 0x20000, 500, 0, 1);
-    change(&r[0], 0x20000);
-    alloc(&r[0], 0x30000, 700, 0, 1);
-    alloc(&r[0], 0x40000, 350, 0, 1);
-    change(&r[0], 0x30000); /* what is freed next was not replaced by it */
-    alloc(&r[0], 0x50000, 701, 0, 1);
-    release(&r[0], 0x40000);
+    tell(&r[0], (struct step){0x10000, 0x20000, 1500, 20000, 1, 1, true}); /* by any factor */
+    tell(&r[0], (struct step){0x20000, 0x30000, 500, 700, 1, 1, true});    /* had become smaller */
+    tell(&r[0], (struct step){0x30000, 0x50000, 700, 701, 1, 1, true});
     target_drain(t, 2);
     const struct chain_figures *of = figures(t, 1);
     assert_u64_equal(of->chains, 2);
@@ -94,26 +94,46 @@ static void test_by_realloc(void **state)
     target_free(t);
 }
 
-static void test_not_adjacent(void **state)
+/* Two threads take turns with an array; their rings are read in one pass. */
+static void test_two_threads(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        struct ring r[3];
+        struct target *t = target_open(r);
+        for (uint64_t i = 0; i < 20; i++) {
+            struct ring *by = &r[(first + i) % 2];
+            uint32_t old = account_of(&r[(first + i + 1) % 2], 1, 0), own = account_of(by, 1, 0);
+            const uint64_t words[6] = {WIRE_WORD(WIRE_GROWTH, 1, 0x10000 * (i + 1)),
+                                       0x10000 * (i + 2), UINT64_C(100) << i, UINT64_C(200) << i,
+                                       (uint64_t)old << 32 | own, 0};
+            sequence(by, i + 1);
+            record_words(by, 6, words);
+        }
+        target_drain(t, 1);
+        assert_int_equal(t->realloc_chains.rows.count, 1);
+        assert_u64_equal(t->realloc_chains.rows.items[0].of.chains, 1);
+        assert_u64_equal(t->realloc_chains.rows.items[0].of.longest, 20);
+        target_free(t);
+    }
+}
+
+/* Realloc frees the old block before the program tells of it. So another thread's array may be at
+ * its address when it does, and both go on. */
+static void test_address_taken_meanwhile(void **state)
 {
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    alloc(&r[0], 0x10000, 1000, 0, 1);
-    alloc(&r[0], 0x20000, 2000, 0, 1);
-    alloc(&r[0], 0x30000, 10, 0, 2); /* another one between */
-    release(&r[0], 0x10000);
-    alloc(&r[0], 0x40000, 4000, 0, 1);
-    release(&r[0], 0x30000); /* or another free */
-    release(&r[0], 0x20000);
-    alloc(&r[0], 0x50000, 8000, 0, 1);
-    clock_to(&r[0], 10);
+    tell(&r[0], (struct step){0x10000, 0x20000, 100, 200, 1, 1, true});
+    tell(&r[1], (struct step){0x30000, 0x20000, 150, 300, 2, 2, true});
+    tell(&r[0], (struct step){0x20000, 0x40000, 200, 400, 1, 1, true});
+    tell(&r[1], (struct step){0x20000, 0x50000, 300, 600, 2, 2, true});
     target_drain(t, 1);
-    clock_to(&r[1], 20);
-    release(&r[1], 0x40000); /* or another thread */
-    target_drain(t, 2);
-    assert_null(figures(t, 1));
-    assert_clean(t);
+    assert_u64_equal(figures(t, 1)->chains, 1);
+    assert_u64_equal(figures(t, 1)->longest, 2);
+    assert_u64_equal(figures(t, 2)->chains, 1);
+    assert_u64_equal(figures(t, 2)->longest, 2);
     target_free(t);
 }
 
@@ -124,9 +144,7 @@ static bool links(uint32_t (*nodes)(struct target *t, uint32_t out[2]), uint64_t
     struct target *t = target_open(r);
     uint32_t out[2];
     nodes(t, out);
-    alloc(&r[0], 0x10000, 1000, 0, out[0]);
-    alloc(&r[0], 0x20000, 1000 * factor, 0, out[1]);
-    release(&r[0], 0x10000);
+    tell(&r[0], (struct step){0x10000, 0x20000, 1000, 1000 * factor, out[0], out[1], false});
     target_drain(t, 1);
     bool found = figures(t, out[1]) != NULL;
     target_free(t);
@@ -194,11 +212,9 @@ static void test_counted_where_it_began(void **state)
     struct target *t = target_open(r);
     uint32_t out[2];
     same_line(t, out);
-    alloc(&r[0], 0x10000, 100, 0, out[0]);
-    for (unsigned i = 1; i < 10; i++) {
-        alloc(&r[0], 0x10000 * (i + 1), UINT64_C(100) << i, 0, out[i % 2]);
-        release(&r[0], 0x10000 * i);
-    }
+    for (unsigned i = 1; i < 10; i++)
+        tell(&r[0], (struct step){0x10000 * i, 0x10000 * (i + 1), UINT64_C(100) << (i - 1),
+                                  UINT64_C(100) << i, out[(i - 1) % 2], out[i % 2], false});
     target_drain(t, 1);
     assert_null(figures(t, out[0]));
     assert_u64_equal(figures(t, out[1])->chains, 1);
@@ -212,13 +228,12 @@ static void test_any_size(void **state)
     (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
-    uint64_t seed = 1, last = 0;
+    uint64_t seed = 1, last = 64;
     for (uint64_t i = 1; i <= 4000; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        alloc(&r[0], i * 0x100000, 64 + (seed >> 33) % 65536, 0, 1);
-        if (last)
-            release(&r[0], last);
-        last = i * 0x100000;
+        uint64_t size = 64 + (seed >> 33) % 65536;
+        tell(&r[0], (struct step){i * 0x100000, (i + 1) * 0x100000, last, size, 1, 1, false});
+        last = size;
         if (i % 1000 == 0)
             target_drain(t, i);
     }
@@ -239,11 +254,11 @@ static void test_many_at_a_time(void **state)
     struct target *t = target_open(r);
     enum { ARRAYS = 40000 };
     const uint64_t arrays = ARRAYS;
-    for (uint64_t step = 0; step < 4; step++)
+    for (uint64_t step = 1; step < 4; step++)
         for (uint64_t i = 0; i < ARRAYS; i++) {
-            alloc(&r[0], 0x10000000 + (step * ARRAYS + i) * 0x1000, UINT64_C(100) << step, 0, 1);
-            if (step)
-                release(&r[0], 0x10000000 + ((step - 1) * ARRAYS + i) * 0x1000);
+            uint64_t to = 0x10000000 + (step * ARRAYS + i) * 0x1000, from = to - ARRAYS * 0x1000;
+            uint64_t size = UINT64_C(100) << step;
+            tell(&r[0], (struct step){from, to, size / 2, size, 1, 1, false});
             if (i % 10000 == 0)
                 target_drain(t, step * 10 + i / 10000);
         }
@@ -260,7 +275,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_doubling),
         cmocka_unit_test(test_by_realloc),
-        cmocka_unit_test(test_not_adjacent),
+        cmocka_unit_test(test_two_threads),
+        cmocka_unit_test(test_address_taken_meanwhile),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_counted_where_it_began),
         cmocka_unit_test(test_any_size),

@@ -87,7 +87,7 @@ void accounts_settle_sites(struct target *t)
     struct ledger *l = &t->ledger;
     const struct wire_totals *totals = accounts_totals(t);
     uint32_t epoch = atomic_load(&totals->peak_epoch);
-    uint32_t end = atomic_load(&totals->accounts_end);
+    uint32_t end = accounts_end(t);
     if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
         (int64_t)atomic_load(&totals->live_bytes) > 0)
         epoch++; /* it was highest at the end, of which nobody has saved anything */
@@ -104,7 +104,7 @@ void accounts_settle_sites(struct target *t)
     uint32_t spare_end = atomic_load(&totals->spare_end);
     for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
         settle_account(t, n, epoch, peaks);
-    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end && n < t->accounts.limit; n++) {
+    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++) {
         settle_account(t, n, epoch, peaks);
         if (n % ACCOUNTS_KEPT == 0)
             accounts_let_go(&t->accounts);

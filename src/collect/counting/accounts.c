@@ -9,6 +9,7 @@
 
 #define UNIT         sizeof(struct wire_account)
 #define LIMITED      (1u << 17) /* accounts, where address space is scarce */
+#define CLAIMED_MOST 64         /* accounts that are claimed for each that is used, at the most */
 #define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
 #define PENDING_BYTES                                                                              \
     (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
@@ -114,12 +115,23 @@ const volatile struct wire_account *accounts_at(struct target *t, uint32_t numbe
     return (const volatile void *)(a->windows[window] + (number - window_start(window)) * UNIT);
 }
 
+/* Threads claim accounts 32 at a time, and an account has less than 20 cells of half its size. All
+ * accounts in which something was counted are known when this is asked. */
+uint32_t accounts_end(struct target *t)
+{
+    const struct accounts *a = &t->accounts;
+    uint32_t end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
+    uint64_t used = (uint64_t)a->met + a->rows_of_others + 2 * t->readers.count + 1;
+    uint64_t most = WIRE_ACCOUNT_USUAL + used * CLAIMED_MOST;
+    end = end < a->limit ? end : a->limit;
+    return end < most ? end : (uint32_t)most;
+}
+
 void accounts_freeze(struct target *t)
 {
     struct accounts *a = &t->accounts;
     const struct wire_totals *totals = &t->header->totals;
-    uint32_t end = atomic_load_explicit(&totals->accounts_end, memory_order_acquire);
-    end = end < a->limit ? end : a->limit;
+    uint32_t end = accounts_end(t);
     struct wire_account *copy = xmalloc(((size_t)end + 1) * UNIT);
     for (unsigned w = 0; w < ACCOUNTS_WINDOWS && window_start(w) < end; w++) {
         size_t first = window_start(w), last = window_start(w + 1);
@@ -259,6 +271,7 @@ static void take_row(struct target *t, uint32_t thread, uint32_t number,
     if (!a)
         return;
     uint32_t owner = a->owner, of = owner & WIRE_ACCOUNT_OTHERS ? a->node : number;
+    t->accounts.rows_of_others += owner & WIRE_ACCOUNT_OTHERS ? 1 : 0;
     uint32_t known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
     if (known) {
         apply(t, of, known, thread, columns);

@@ -52,6 +52,7 @@ struct accounts {
     uint32_t end;                      /* numbers below are claimed, as far as is known */
     struct by_account ledger_accounts; /* 1 + that of the ledger; 0: not met */
     uint32_t met;                      /* so many */
+    uint32_t rows_of_others;           /* rows on frees of other threads' blocks */
     struct by_account shown_of;        /* 1 + index in shown; 0: all of it came in rows */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
@@ -101,6 +102,8 @@ bool accounts_site(struct target *t, uint32_t number, uint32_t *site);
 uint32_t accounts_known(const struct accounts *a, uint32_t number);
 /* An account as it is now; NULL: there is no such. */
 const volatile struct wire_account *accounts_at(struct target *t, uint32_t number);
+/* Numbers from here on are no accounts, whatever the program says. */
+uint32_t accounts_end(struct target *t);
 /* What all of them add up to. */
 struct wire_totals *accounts_totals(struct target *t);
 

@@ -298,67 +298,81 @@ out:
     return known;
 }
 
-/* Of a process that tells its events: from the tables that were made of them. */
-struct listed {
-    struct block block;
-    bool inherited;
-};
+/* --- run --sample ----------------------------------------------------------------------------- */
+
+#define SAMPLE_BITS_MOST 24 /* of the places that the table may have */
 
 struct listing {
-    VEC(struct listed) blocks;
-    bool inherited;
+    struct target *target;
+    VEC(struct block) blocks; /* of each, `site` is the account */
 };
 
-static void list(void *context, const struct block *b)
+static void list(void *context, const struct block *b, uint32_t account)
 {
     struct listing *l = context;
-    *vec_push(&l->blocks) = (struct listed){*b, l->inherited};
+    struct block *listed = vec_push(&l->blocks);
+    *listed = *b;
+    listed->site = account;
+}
+
+/* The table of blocks that were recorded; false: it cannot be read. */
+static bool read_table(struct reading *k)
+{
+    struct wire_block piece[PIECE / sizeof(struct wire_block)];
+    uint64_t where = atomic_load_explicit(&k->target->header->totals.sample_table,
+                                          memory_order_acquire);
+    uint64_t start = where & ~UINT64_C(4095), bits = where & 4095;
+    if (!where)
+        return true;
+    if (bits > SAMPLE_BITS_MOST)
+        return false;
+    uint64_t end = start + (sizeof *piece << bits);
+    for (uint64_t at = start; at < end; at += PIECE) {
+        size_t size = end - at < PIECE ? end - at : PIECE;
+        ssize_t n = remote_memory_read(&k->memory, at, piece, size);
+        if (n <= 0)
+            return false;
+        for (size_t i = 0; i < (size_t)n / sizeof *piece; i++)
+            if (piece[i].address)
+                add(k, piece[i].address, piece[i].account, piece[i].era, piece[i].size,
+                    piece[i].usable);
+    }
+    return true;
 }
 
 static int by_address(const void *a, const void *b)
 {
-    const struct listed *x = a, *y = b;
-    if (x->block.address != y->block.address)
-        return x->block.address < y->block.address ? -1 : 1;
-    return x->inherited - y->inherited;
+    const struct block *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
 }
 
-struct passing {
-    block_visit *visit;
-    void *context;
-};
-
-static void pass_on(void *context, const struct block *b)
+static bool each_sampled(struct target *t, block_visit *visit, void *context)
 {
-    const struct passing *p = context;
-    p->visit(p->context, b, false);
-}
-
-static void each_of_tables(struct target *t, block_visit *visit, void *context)
-{
-    struct listing l = {.inherited = false};
-    if (!t->inheritance.tables.count) {
-        blocks_in_order(&t->blocks, pass_on, &(struct passing){visit, context});
-        return;
-    }
-    blocks_each(&t->blocks, list, &l);
-    l.inherited = true;
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks_each(&t->inheritance.tables.items[i], list, &l);
-    if (l.blocks.count)
+    struct listing l = {.target = t};
+    struct reading k = {.target = t, .found = list, .context = &l, .pagemap = -1};
+    uint32_t now = eras_now(&t->eras);
+    remote_memory_open(&k.memory, t->pid);
+    bool known = t->header && !t->ended && read_table(&k);
+    if (known && l.blocks.count)
         qsort(l.blocks.items, l.blocks.count, sizeof *l.blocks.items, by_address);
-    for (size_t i = 0; i < l.blocks.count; i++)
-        if (!i || l.blocks.items[i].block.address != l.blocks.items[i - 1].block.address)
-            visit(context, &l.blocks.items[i].block, l.blocks.items[i].inherited);
+    for (size_t i = 0; known && i < l.blocks.count; i++) {
+        struct block b = l.blocks.items[i];
+        bool inherited = b.birth < t->header->first_era;
+        if (i && b.address == l.blocks.items[i - 1].address)
+            continue; /* it was moved in the table meanwhile */
+        b.birth = b.birth < now ? b.birth : now;
+        if (inherited || accounts_site(t, b.site, &b.site))
+            visit(context, &b, inherited);
+    }
     vec_release(&l.blocks);
+    let_go(&k);
+    return known;
 }
 
 bool block_index_each(struct target *t, block_visit *visit, void *context)
 {
-    if (t->in_place)
-        return read_all(t, visit, NULL, context);
-    each_of_tables(t, visit, context);
-    return true;
+    return t->profile.sample_bytes ? each_sampled(t, visit, context)
+                                   : read_all(t, visit, NULL, context);
 }
 
 struct skimming {
@@ -377,10 +391,9 @@ static void skim_over(void *context, const struct block *b, bool inherited)
 
 bool block_index_skim(struct target *t, block_skim *visit, void *context)
 {
-    if (t->in_place)
+    if (!t->profile.sample_bytes)
         return read_all(t, NULL, visit, context);
-    each_of_tables(t, skim_over, &(struct skimming){.visit = visit, .context = context});
-    return true;
+    return each_sampled(t, skim_over, &(struct skimming){.visit = visit, .context = context});
 }
 
 /* --- one -------------------------------------------------------------------------------------- */
@@ -463,8 +476,6 @@ static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bo
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
 {
     struct nearest n;
-    if (!t->in_place)
-        return blocks_holding(&t->blocks, address, lowest, NULL, out);
     for (int freed = 0; freed < 2; freed++)
         if (find_holding(t, address, lowest, freed, &n) && n.block.birth >= t->header->first_era &&
             accounts_site(t, n.account, &n.block.site)) {
@@ -477,10 +488,7 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
 bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
 {
     struct nearest n;
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        if (blocks_holding(&t->inheritance.tables.items[i], address, lowest, NULL, out))
-            return true;
-    if (!t->in_place || !find_holding(t, address, lowest, false, &n) ||
+    if (!find_holding(t, address, lowest, false, &n) ||
         n.block.birth >= t->header->first_era)
         return false;
     *out = n.block;
@@ -489,17 +497,11 @@ bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, 
 
 uint64_t block_index_count(const struct target *t)
 {
-    return t->in_place ? t->ledger.live.blocks : t->blocks.count;
+    return t->ledger.live.blocks;
 }
 
 uint64_t block_index_count_inherited(const struct target *t)
 {
-    uint64_t blocks = 0;
-    if (t->in_place)
-        return t->profile.inherited.blocks > t->profile.inherited.freed_blocks
-                   ? t->profile.inherited.blocks - t->profile.inherited.freed_blocks
-                   : 0;
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks += t->inheritance.tables.items[i].count;
-    return blocks;
+    const struct inherited *i = &t->profile.inherited;
+    return i->blocks > i->freed_blocks ? i->blocks - i->freed_blocks : 0;
 }

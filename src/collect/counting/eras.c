@@ -1,18 +1,6 @@
 #include "collect/counting/eras.h"
 
-#include <string.h>
-
 #define CROWD_LEAST 16384
-
-/* All have grown older. The oldest are first, so each bucket's end moves on by a few places. */
-static void grow_older(struct eras *b)
-{
-    uint64_t now_ns = vec_last(&b->eras)->start_ns;
-    for (unsigned k = 1; k < LIFE_BUCKETS && life_bucket_from(k) <= now_ns; k++)
-        while (b->older[k] < b->eras.count &&
-               life_bucket(now_ns - b->eras.items[b->older[k]].start_ns) >= k)
-            b->life.items[b->older[k]++] = (uint8_t)k;
-}
 
 /* The first era of an interval stays. Others go if what comes before would not last too long
  * without them. */
@@ -29,11 +17,9 @@ static void thin_out(struct eras *b)
             b->eras.items[kept++] = *e;
         }
     }
-    b->eras.count = b->life.count = kept;
+    b->eras.count = kept;
     b->gone = b->now + 1 - (uint32_t)kept;
     b->crowd = 2 * kept > CROWD_LEAST ? 2 * kept : CROWD_LEAST;
-    memset(b->life.items, 0, kept);
-    memset(b->older, 0, sizeof b->older);
 }
 
 void eras_begin(struct eras *b, uint64_t start_ns, uint32_t tick, bool forced)
@@ -45,11 +31,9 @@ void eras_begin(struct eras *b, uint64_t start_ns, uint32_t tick, bool forced)
     if (last && !forced && start_ns - last->start_ns < ERA_LEAST_NS)
         return;
     *vec_push(&b->eras) = (struct era){start_ns, tick, number};
-    *vec_push(&b->life) = 0;
     b->now = number;
     if (b->eras.count >= (b->crowd ? b->crowd : CROWD_LEAST))
         thin_out(b);
-    grow_older(b);
 }
 
 void eras_start(struct eras *b, uint32_t number)
@@ -62,7 +46,6 @@ void eras_start(struct eras *b, uint32_t number)
 void eras_release(struct eras *b)
 {
     vec_release(&b->eras);
-    vec_release(&b->life);
 }
 
 size_t eras_search(const struct eras *b, uint32_t number)

@@ -1,5 +1,5 @@
 /*
- * eras: when blocks were allocated, in 32 bits a block; and how old they are when they end.
+ * eras: when blocks were allocated, in 32 bits a block.
  *
  * Time is cut into eras, finer than intervals: a block holds the number of its era. An era ends
  * where an interval ends, so that it lies in one interval whatever is merged later; and after a
@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "store/buckets.h"
 
 #define ERA_LEAST_NS 1000000
 #define ERA_SHARE    4096 /* of its age: how long an era may be that was thinned out */
@@ -27,13 +26,10 @@ struct era {
 
 struct eras {
     VEC(struct era) eras;
-    VEC(uint8_t) life; /* of each of eras: the bucket of a lifetime from its start to the last's */
-    size_t older[LIFE_BUCKETS]; /* how many of eras are in this bucket or a longer one */
-    uint32_t now;               /* number of the last */
-    uint32_t complete_from;     /* none is missing from this number on, */
-    uint32_t gone;              /* so that these are at their number - gone */
-    size_t crowd;               /* of eras: time to thin them out */
-    uint64_t pass_ns;           /* when events were last read: what is read next happened since */
+    uint32_t now;           /* number of the last */
+    uint32_t complete_from; /* none is missing from this number on, */
+    uint32_t gone;          /* so that these are at their number - gone */
+    size_t crowd;           /* of eras: time to thin them out */
 };
 
 /* The era that now begins is in the interval that begins with `tick`. It must begin if `forced`,
@@ -54,12 +50,6 @@ size_t eras_search(const struct eras *b, uint32_t number);
 static inline size_t eras_index(const struct eras *b, uint32_t number)
 {
     return number >= b->complete_from ? number - b->gone : eras_search(b, number);
-}
-
-/* The bucket of the lifetime of a block that ends now; 0, if in the era of its birth. */
-static inline unsigned eras_life(const struct eras *b, uint32_t number)
-{
-    return b->life.items[eras_index(b, number)];
 }
 
 #endif

@@ -4,17 +4,12 @@
 #include <string.h>
 
 #include "collect/counting/target.h"
-#include "collect/counting/weights.h"
 
 #define IMAGES_MAX       256
 #define IMAGES_BYTES_MAX ((size_t)64 << 20)
-#define FORKS_DEEP       16 /* further out, what was inherited is not known any more */
 
 static void image_release(struct fork_image *image)
 {
-    for (size_t i = 0; i < image->tables.count; i++)
-        blocks_release(&image->tables.items[i]);
-    vec_release(&image->tables);
     address_set_release(&image->maps);
     address_set_release(&image->loader);
 }
@@ -39,12 +34,6 @@ static void make_room(struct target *t)
     }
 }
 
-static void image_add(struct fork_image *image, const struct blocks *table)
-{
-    blocks_clone(vec_push(&image->tables), table);
-    image->bytes += blocks_bytes(table);
-}
-
 void inherit_fork(struct target *t, uint32_t number)
 {
     const struct inherited *i = &t->profile.inherited;
@@ -53,14 +42,12 @@ void inherit_fork(struct target *t, uint32_t number)
     t->has_forked = true;
     image.live.blocks += i->blocks - i->freed_blocks;
     image.live.bytes += i->bytes - i->freed_bytes;
-    image_add(&image, &t->blocks);
-    for (size_t k = 0; k < t->inheritance.tables.count && k < FORKS_DEEP; k++)
-        image_add(&image, &t->inheritance.tables.items[k]);
     for (size_t k = 0; k < t->program_mmaps.items.count; k++)
         address_set_add(&image.maps, t->program_mmaps.items.items[k].start,
                         t->program_mmaps.items.items[k].end);
     address_set_copy(&image.maps, &t->inheritance.maps);
     address_set_copy(&image.loader, &t->scan.loader);
+    image.bytes = (image.maps.items.count + image.loader.items.count) * sizeof *image.maps.items.items;
     *vec_push(&t->inheritance.images) = image;
 }
 
@@ -73,37 +60,11 @@ void inherit_hand_over(struct target *parent, uint32_t number, struct target *ch
         image_remove(parent, i);
         child->profile.inherited = (struct inherited){
             .parent = parent->profile.pid, .blocks = image.live.blocks, .bytes = image.live.bytes};
-        for (size_t k = 0; k < image.tables.count; k++)
-            *vec_push(&child->inheritance.tables) = image.tables.items[k];
-        vec_release(&image.tables);
         child->inheritance.maps = image.maps;
         child->scan.loader = image.loader;
         child->inheritance.unknown = false;
         return;
     }
-}
-
-bool inherit_take(struct target *t, uint64_t address, struct block *out, struct blocks **table)
-{
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        if (blocks_take(&t->inheritance.tables.items[i], address, out)) {
-            *table = &t->inheritance.tables.items[i];
-            struct amount weight =
-                weigh(t->profile.sample_bytes, out->address, out->size, out->usable);
-            t->profile.inherited.freed_blocks += weight.blocks;
-            t->profile.inherited.freed_bytes += weight.bytes;
-            return true;
-        }
-    return false;
-}
-
-void inherit_put(struct target *t, struct blocks *table, const struct block *b)
-{
-    struct block none;
-    blocks_put(table, b, &none);
-    struct amount weight = weigh(t->profile.sample_bytes, b->address, b->size, b->usable);
-    t->profile.inherited.freed_blocks -= weight.blocks;
-    t->profile.inherited.freed_bytes -= weight.bytes;
 }
 
 size_t inherit_keep(struct inheritance *i, size_t bytes)
@@ -124,9 +85,6 @@ void inherit_release(struct inheritance *i)
 {
     for (size_t k = 0; k < i->images.count; k++)
         image_release(&i->images.items[k]);
-    for (size_t k = 0; k < i->tables.count; k++)
-        blocks_release(&i->tables.items[k]);
     vec_release(&i->images);
-    vec_release(&i->tables);
     address_set_release(&i->maps);
 }

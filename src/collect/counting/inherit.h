@@ -1,15 +1,14 @@
 /*
- * inherit: what a forked child has of its parent's blocks.
+ * inherit: what a forked child has of its parent.
  *
- * When a process is about to fork, its table of blocks is cloned, which costs little (blocks.h). A
- * child that later says hello gets the clone, so that it is known which of its frees are of blocks
- * that it inherited. Most children execute another program and never ask; their images make room
- * for later ones.
+ * When a process is about to fork, what it has mapped and how much is live is noted. A child that
+ * later says hello gets the note. Its copy of the block index tells which of its frees are of blocks
+ * that it inherited. Most children execute another program and never ask; their notes make room for
+ * later ones.
  */
 #ifndef TIDE_COLLECT_COUNTING_INHERIT_H
 #define TIDE_COLLECT_COUNTING_INHERIT_H
 
-#include "collect/counting/blocks.h"
 #include "collect/counting/ledger.h"
 #include "collect/proc/address_set.h"
 #include "store/recording.h"
@@ -20,25 +19,19 @@ struct target;
 struct fork_image {
     uint32_t number;
     struct amount live;
-    VEC(struct blocks) tables;       /* its own blocks, then those it had inherited */
     struct address_set maps, loader; /* as in the target */
     size_t bytes;                    /* that it takes here */
 };
 
 struct inheritance {
     VEC(struct fork_image) images; /* for its children */
-    VEC(struct blocks) tables;     /* blocks of its parents, as they were at the forks */
-    struct address_set maps;       /* and their mappings */
+    struct address_set maps;       /* mappings of its parents, as they were at the forks */
     bool unknown;                  /* it was forked, and what it inherited is not known */
 };
 
 /* `child` was made by the parent's fork of that number: hands over what was live then. */
 void inherit_hand_over(struct target *parent, uint32_t number, struct target *child);
 void inherit_fork(struct target *t, uint32_t number); /* the process is about to fork */
-/* A block that is not one of its own is freed: false: nor was it inherited. */
-bool inherit_take(struct target *t, uint64_t address, struct block *out, struct blocks **table);
-/* That did not happen after all. */
-void inherit_put(struct target *t, struct blocks *table, const struct block *b);
 /* Gives back all images but the last ones, of at most so many bytes; how many those have. */
 size_t inherit_keep(struct inheritance *i, size_t bytes);
 void inherit_release(struct inheritance *i);

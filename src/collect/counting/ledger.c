@@ -34,7 +34,6 @@ void ledger_release(struct ledger *l)
         munmap(l->accounts.items, l->accounts.capacity * sizeof *l->accounts.items);
     l->accounts.items = NULL;
     l->accounts.count = l->accounts.capacity = 0;
-    vec_release(&l->lives);
     histogram_release(&l->histogram);
 }
 
@@ -73,14 +72,6 @@ static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain
 {
     static_assert(DOMAIN_COUNT <= 16, "four bits of the key");
     return (uint64_t)domain << 60 | (uint64_t)thread << 32 | node;
-}
-
-void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
-{
-    if (node < l->at_node.count)
-        __builtin_prefetch(&l->at_node.items[node]);
-    else
-        map_prefetch(&l->others, key_of(node, thread, domain));
 }
 
 static inline bool is_of(const struct ledger *l, uint32_t account, uint32_t thread,
@@ -161,12 +152,6 @@ struct delta ledger_delta(const struct ledger *l, uint32_t account)
     return place ? l->deltas.items[place - 1] : (struct delta){0};
 }
 
-void ledger_begin_lives(struct ledger *l, struct account *a)
-{
-    *vec_push(&l->lives) = (struct lives){0};
-    a->lives = (uint32_t)l->lives.count;
-}
-
 /* More is live at a site: is it, and is the heap, higher than ever? */
 static inline void after_growth(struct ledger *l, struct account *a)
 {
@@ -174,7 +159,7 @@ static inline void after_growth(struct ledger *l, struct account *a)
         a->site.own_peak_bytes = a->live.bytes;
         a->site.own_peak_blocks = a->live.blocks;
     }
-    if (l->live.bytes > l->interval_peak_bytes && !l->in_place) {
+    if (l->live.bytes > l->interval_peak_bytes && !l->peak_is_told) {
         l->interval_peak_bytes = l->live.bytes;
         if (l->live.bytes > l->peak_bytes) {
             l->peak_bytes = l->live.bytes;
@@ -186,64 +171,50 @@ static inline void after_growth(struct ledger *l, struct account *a)
 
 /* A site with several sizes counts all from then on: which bucket comes next cannot be guessed,
  * and a wrong guess would cost more than counting. */
-static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size,
-                              uint64_t blocks, uint64_t bytes)
+static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size)
 {
     unsigned bucket = size_bucket(size);
     if (bucket != a->only_bucket) {
         a->only_bucket = SIZE_BUCKETS;
-        histogram_add(&l->histogram, HISTOGRAM_SIZES, account, bucket, blocks, bytes);
+        histogram_add(&l->histogram, HISTOGRAM_SIZES, account, bucket, 1, size);
     }
-}
-
-/* `w`: what the block counts for. */
-static inline __attribute__((always_inline)) void
-hand_out(struct ledger *l, uint32_t account, uint64_t size, struct amount w, bool by_realloc)
-{
-    struct account *a = &l->accounts.items[account];
-    uint64_t *delta = delta_of(l, a);
-    if (!a->has_unit) {
-        a->has_unit = true;
-        a->site.unit_bytes = w.bytes / w.blocks;
-        a->site.unit_usable = w.usable / w.blocks;
-        a->only_bucket = (uint8_t)size_bucket(size);
-    }
-    delta[COL_ALLOCS] += w.blocks;
-    delta[COL_BYTES] += w.bytes;
-    delta[COL_USABLE] += w.usable;
-    delta[COL_REALLOCS] += by_realloc ? w.blocks : 0;
-    bool heap = domain_is_live(a->domain);
-    if (!heap || l->in_place ||
-        l->live.bytes + w.bytes <= l->peak_bytes) /* else the peak is after this */
-        before_change(l, a);
-    a->live.bytes += w.bytes;
-    a->live.blocks += w.blocks;
-    a->live.usable += w.usable;
-    if (size > a->site.largest_bytes)
-        a->site.largest_bytes = size;
-    if (heap) {
-        count_size(l, account, a, size, w.blocks, w.bytes);
-        l->allocations += w.blocks;
-        l->allocated_bytes += w.bytes;
-        l->truncated_stacks += a->stack_state == STACK_TRUNCATED ? w.blocks : 0;
-        l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE ? w.blocks : 0;
-        l->live.bytes += w.bytes;
-        l->live.blocks += w.blocks;
-        l->live.usable += w.usable;
-    }
-    after_growth(l, a);
 }
 
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                   bool by_realloc)
 {
-    hand_out(l, account, size, (struct amount){size, 1, usable}, by_realloc);
-}
-
-void ledger_alloc_weighed(struct ledger *l, uint32_t account, uint64_t size, struct amount weight,
-                          bool by_realloc)
-{
-    hand_out(l, account, size, weight, by_realloc);
+    struct account *a = &l->accounts.items[account];
+    uint64_t *delta = delta_of(l, a);
+    if (!a->has_unit) {
+        a->has_unit = true;
+        a->site.unit_bytes = size;
+        a->site.unit_usable = usable;
+        a->only_bucket = (uint8_t)size_bucket(size);
+    }
+    delta[COL_ALLOCS]++;
+    delta[COL_BYTES] += size;
+    delta[COL_USABLE] += usable;
+    delta[COL_REALLOCS] += by_realloc;
+    bool heap = domain_is_live(a->domain);
+    if (!heap || l->peak_is_told ||
+        l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
+        before_change(l, a);
+    a->live.bytes += size;
+    a->live.blocks++;
+    a->live.usable += usable;
+    if (size > a->site.largest_bytes)
+        a->site.largest_bytes = size;
+    if (heap) {
+        count_size(l, account, a, size);
+        l->allocations++;
+        l->allocated_bytes += size;
+        l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
+        l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
+    }
+    after_growth(l, a);
 }
 
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS])
@@ -269,110 +240,45 @@ void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUM
         l->incomplete_stacks += columns[COL_ALLOCS];
 }
 
-static inline __attribute__((always_inline)) void give_back(struct ledger *l, struct account *a,
-                                                            struct amount w, bool temporary)
-{
-    uint64_t *delta = delta_of(l, a);
-    delta[COL_FREES] += w.blocks;
-    delta[COL_FREED] += w.bytes;
-    delta[COL_USABLE_FREED] += w.usable;
-    if (temporary) {
-        delta[COL_TEMPS] += w.blocks;
-        delta[COL_TEMP_BYTES] += w.bytes;
-    }
-    before_change(l, a);
-    a->live.bytes -= w.bytes;
-    a->live.blocks -= w.blocks;
-    a->live.usable -= w.usable;
-    if (!domain_is_live(a->domain))
-        return;
-    l->live.bytes -= w.bytes;
-    l->live.blocks -= w.blocks;
-    l->live.usable -= w.usable;
-}
-
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
 {
-    give_back(l, &l->accounts.items[account], (struct amount){size, 1, usable}, temporary);
-}
-
-bool ledger_free_by(struct ledger *l, uint32_t account, struct amount weight, bool temporary,
-                    uint32_t thread)
-{
     struct account *a = &l->accounts.items[account];
-    bool foreign = a->thread != thread;
-    give_back(l, a, weight, temporary && !foreign);
-    return foreign;
-}
-
-void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
-{
-    struct account *a = &l->accounts.items[account];
-    if (!a->delta || size > a->site.largest_bytes ||
-        a->live.bytes + size > a->site.own_peak_bytes ||
-        l->live.bytes + size > l->interval_peak_bytes || a->stack_state != STACK_WHOLE) {
-        ledger_alloc(l, account, size, usable, false);
-        ledger_free(l, account, size, usable, true);
-        return;
-    }
-    /* No height is reached, so all that is left of it is that it happened. */
     uint64_t *delta = delta_of(l, a);
-    delta[COL_ALLOCS]++;
-    delta[COL_BYTES] += size;
-    delta[COL_USABLE] += usable;
     delta[COL_FREES]++;
     delta[COL_FREED] += size;
     delta[COL_USABLE_FREED] += usable;
-    delta[COL_TEMPS]++;
-    delta[COL_TEMP_BYTES] += size;
-    count_size(l, account, a, size, 1, size);
-    l->allocations++;
-    l->allocated_bytes += size;
-}
-
-void ledger_unfree_weighed(struct ledger *l, uint32_t account, struct amount w)
-{
-    struct account *a = &l->accounts.items[account];
-    uint64_t *delta = delta_of(l, a);
-    delta[COL_FREES] -= w.blocks; /* may have been an earlier interval's: differences add up all the
-                                     same */
-    delta[COL_FREED] -= w.bytes;
-    delta[COL_USABLE_FREED] -= w.usable;
-    before_change(l, a);
-    a->live.bytes += w.bytes;
-    a->live.blocks += w.blocks;
-    a->live.usable += w.usable;
-    if (domain_is_live(a->domain)) {
-        l->live.bytes += w.bytes;
-        l->live.blocks += w.blocks;
-        l->live.usable += w.usable;
+    if (temporary) {
+        delta[COL_TEMPS]++;
+        delta[COL_TEMP_BYTES] += size;
     }
-    after_growth(l, a);
+    before_change(l, a);
+    a->live.bytes -= size;
+    a->live.blocks--;
+    a->live.usable -= usable;
+    if (!domain_is_live(a->domain))
+        return;
+    l->live.bytes -= size;
+    l->live.blocks--;
+    l->live.usable -= usable;
 }
 
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
 {
-    ledger_unfree_weighed(l, account, (struct amount){size, 1, usable});
-}
-
-void ledger_lived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks)
-{
-    histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket, blocks, 0);
-}
-
-void ledger_unlived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks)
-{
-    histogram_remove(&l->histogram, HISTOGRAM_LIVES, account, bucket, blocks, 0);
-}
-
-void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket)
-{
     struct account *a = &l->accounts.items[account];
-    uint32_t *lives = a->lives ? l->lives.items[a->lives - 1].count : NULL;
-    if (bucket <= LEDGER_LIVES && lives && lives[bucket - 1])
-        lives[bucket - 1]--;
-    else
-        histogram_remove(&l->histogram, HISTOGRAM_LIVES, account, bucket, 1, 0);
+    uint64_t *delta = delta_of(l, a);
+    delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same */
+    delta[COL_FREED] -= size;
+    delta[COL_USABLE_FREED] -= usable;
+    before_change(l, a);
+    a->live.bytes += size;
+    a->live.blocks++;
+    a->live.usable += usable;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
+    }
+    after_growth(l, a);
 }
 
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
@@ -423,17 +329,6 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
     a->live.blocks += count;
     if (kind != COLUMNS)
         delta[kind] += count;
-}
-
-void ledger_unsample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount)
-{
-    struct account *a = &l->accounts.items[account];
-    uint64_t *delta = delta_of(l, a);
-    delta[COL_ALLOCS] -= count;
-    delta[COL_BYTES] -= amount;
-    delta[COL_USABLE] -= amount;
-    a->live.bytes -= amount;
-    a->live.blocks -= count;
 }
 
 static uint64_t higher(uint64_t a, uint64_t b)
@@ -527,15 +422,6 @@ void ledger_histograms(const struct ledger *l, struct profile *p)
 {
     histogram_rows(&l->histogram, HISTOGRAM_SIZES, &p->sizes);
     histogram_rows(&l->histogram, HISTOGRAM_LIVES, &p->lifetimes);
-    for (size_t i = 0; i < l->accounts.count; i++) {
-        uint32_t place = l->accounts.items[i].lives;
-        for (unsigned k = 0; place && k < LEDGER_LIVES; k++)
-            if (l->lives.items[place - 1].count[k])
-                *vec_push(&p->lifetimes) =
-                    (struct bucket_row){.site = (uint32_t)i,
-                                        .bucket = k + 1,
-                                        .count = l->lives.items[place - 1].count[k]};
-    }
     settle(&p->sizes);
     settle(&p->lifetimes);
     p->has_histograms = true;

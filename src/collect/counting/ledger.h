@@ -1,9 +1,10 @@
 /*
  * ledger: what each site has allocated and freed, in this interval and over all; and the peak.
  *
- * A site is one (stack, thread, domain). The ledger is told of every allocation and free, in order.
+ * A site is one (stack, thread, domain). Of the heap of a program that is recorded, the ledger is told
+ * rows of counters; of all else (mappings, pools, imports) every allocation and free, in order.
  *
- * What was live at the peak, at a constant cost per event: `peak_epoch` counts the moments at which
+ * What was live at the peak, where it is not told: `peak_epoch` counts the moments at which
  * the live total reached a new height. A site whose live value is about to change first saves it,
  * if its saved value is from an earlier epoch. At the end, a site whose saved epoch is the last one
  * had `saved` at the peak; any other has not changed since and had what it has now.
@@ -31,18 +32,9 @@ struct sample_sums {
     uint64_t cpu_ns, cpu_samples, kernel_ns, faults, fault_bytes;
 };
 
-/* Lifetimes that are counted in the account: from 1 ms to 1 s. Longer ones are rare and go to the
- * histogram, shorter ones are the other frees. */
-#define LEDGER_LIVES 10
-
 /* What happened at a site in the interval that is open. */
 struct delta {
     uint64_t columns[COLUMNS];
-};
-
-/* Blocks that were freed, by bucket of their lifetime, less 1. */
-struct lives {
-    uint32_t count[LEDGER_LIVES];
 };
 
 /*
@@ -60,7 +52,6 @@ struct account {
     uint64_t saved_epoch;
     struct amount live;
     uint32_t delta; /* 1 + its index in ledger.deltas; 0: nothing has happened in this interval */
-    uint32_t lives; /* 1 + its index in ledger.lives; 0: no block of that age was freed */
 };
 #define ACCOUNT_HOT offsetof(struct account, site.own_peak_bytes)
 static_assert(ACCOUNT_HOT == 64, "one cache line for an event");
@@ -80,7 +71,6 @@ struct ledger {
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
     bool timed; /* stacks of CPU time are the program's own: its timers took the samples */
-    VEC(struct lives) lives;
     struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
@@ -88,7 +78,7 @@ struct ledger {
     uint64_t unwatched_peak_bytes; /* and before it */
     uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
     uint64_t allocations, allocated_bytes;
-    bool in_place; /* the program counts itself, and knows the peak */
+    bool peak_is_told; /* the program knows the peak, and tells peak_epoch */
     struct histogram histogram;
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
@@ -104,11 +94,6 @@ uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enu
 /* The account's number, made if there is none. */
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state);
-/* Some time before that: the way to the account. */
-void ledger_prefetch(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
-/* Before ledger_alloc: the account; then, some time after that, what else it needs. */
-static inline void ledger_prefetch_account(const struct ledger *l, uint32_t account);
-static inline void ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size);
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                   bool by_realloc);
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
@@ -116,29 +101,10 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
 /* What the program counted at an account of the heap. */
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS]);
 
-/* The same, of a block that counts for `weight` (weights.h). */
-void ledger_alloc_weighed(struct ledger *l, uint32_t account, uint64_t size, struct amount weight,
-                          bool by_realloc);
-/* And of one that `thread` gives back: true: another one had allocated it, and it is not temporary.
- */
-bool ledger_free_by(struct ledger *l, uint32_t account, struct amount weight, bool temporary,
-                    uint32_t thread);
-
-/* An allocation and its free with nothing in between: the same as one call of each, in less time.
- */
-void ledger_temporary(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
-/* A block that was freed had lived so long: the bucket, from 1. And taking that back. */
-static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket);
-void ledger_unlived(struct ledger *l, uint32_t account, unsigned bucket);
-/* The same of as many blocks as a sampled one stands for. */
-void ledger_lived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks);
-void ledger_unlived_weighed(struct ledger *l, uint32_t account, unsigned bucket, uint64_t blocks);
-void ledger_begin_lives(struct ledger *l, struct account *a);
 /* What happened at a site in the interval that is open. */
 struct delta ledger_delta(const struct ledger *l, uint32_t account);
 /* Takes back a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
-void ledger_unfree_weighed(struct ledger *l, uint32_t account, struct amount weight);
 /* Part of a block goes (of a mapping, that is): bytes without a free. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
@@ -158,9 +124,6 @@ static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t doma
  * that counts them apart, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind);
-/* Takes back samples that turned out not to have been any. */
-void ledger_unsample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount);
-
 /* The open interval ends: its peak. */
 uint64_t ledger_end_interval(struct ledger *l);
 /* The highest the live total was since ledger_watch, or the start. */
@@ -169,35 +132,5 @@ void ledger_watch(struct ledger *l);
 
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
-
-static inline void ledger_lived(struct ledger *l, uint32_t account, unsigned bucket)
-{
-    struct account *a = &l->accounts.items[account];
-    if (__builtin_expect(!a->lives, 0))
-        ledger_begin_lives(l, a);
-    if (__builtin_expect(bucket > LEDGER_LIVES || !++l->lives.items[a->lives - 1].count[bucket - 1],
-                         0))
-        histogram_add(&l->histogram, HISTOGRAM_LIVES, account, bucket,
-                      bucket > LEDGER_LIVES ? 1 : UINT64_C(1) << 32, 0);
-}
-
-static inline __attribute__((always_inline)) void ledger_prefetch_account(const struct ledger *l,
-                                                                          uint32_t account)
-{
-    __builtin_prefetch((const char *)&l->accounts.items[account] + ACCOUNT_HOT);
-}
-
-static inline __attribute__((always_inline)) void
-ledger_prefetch_size(const struct ledger *l, uint32_t account, uint64_t size)
-{
-    const struct account *a = &l->accounts.items[account];
-    if (a->delta) {
-        const char *delta = (const char *)&l->deltas.items[a->delta - 1];
-        __builtin_prefetch(delta);
-        __builtin_prefetch(delta + sizeof(struct delta) - 1);
-    }
-    if (a->only_bucket == SIZE_BUCKETS)
-        histogram_prefetch(&l->histogram, HISTOGRAM_SIZES, account, size_bucket(size));
-}
 
 #endif

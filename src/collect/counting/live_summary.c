@@ -111,7 +111,7 @@ bool live_summary_take(struct live_summary *s, struct target *t, enum scan_kind 
     bool known = block_index_each(t, take, &k);
     live_summary_close(s);
     struct amount sum = counted(t);
-    return known && (!t->in_place || (k.sum.bytes == sum.bytes && k.sum.blocks == sum.blocks));
+    return known && k.sum.bytes == sum.bytes && k.sum.blocks == sum.blocks;
 }
 
 /* What is left of a site, and what was allocated there at a tick or later. */

@@ -4,9 +4,6 @@
 
 #include "collect/counting/target.h"
 
-/* The table is made for blocks that are aligned to 8; here they may be anywhere. */
-#define PLACE(address) ((address) << 3)
-
 static struct pool *pool_at(struct pools *p, uint64_t number)
 {
     if (number == 0 || number >= WIRE_POOLS)
@@ -29,7 +26,7 @@ void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t a
                  uint64_t size)
 {
     struct pool *pool = pool_at(&t->pools, number);
-    struct block old, block = {.address = PLACE(address),
+    struct block old, block = {.address = address,
                                .size = size & WIRE_LOW48,
                                .usable = size & WIRE_LOW48,
                                .site = account};
@@ -46,7 +43,7 @@ void pools_free(struct target *t, uint64_t number, uint64_t address)
 {
     struct pool *pool = pool_at(&t->pools, number);
     struct block block;
-    if (pool && blocks_take(&pool->live, PLACE(address), &block))
+    if (pool && blocks_take(&pool->live, address, &block))
         ledger_free(&t->ledger, block.site, block.size, block.usable, false);
     else if (!t->was_paused)
         t->pools.unknown_frees++;

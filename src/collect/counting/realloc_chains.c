@@ -32,22 +32,24 @@ static inline struct chain_link *set_of(const struct realloc_chains *c, uint64_t
     return &c->links[((address >> 4) * UINT32_C(0x9e3779b1) >> 16 & (SETS - 1)) * 2];
 }
 
-static inline struct chain_link *find_link(const struct realloc_chains *c, const struct block *b)
+static inline bool is_at(const struct chain_link *link, const struct block *b)
 {
-    struct chain_link *link = set_of(c, b->address);
-    link += link->address != b->address;
-    return link->address == b->address && link->size == b->size && link->birth == b->birth ? link
-                                                                                           : NULL;
+    return link->address == b->address && link->size == b->size && link->birth == b->birth;
 }
 
-/* A place for the chain that now ends at an address: one that has it, or the one of the two that
- * grew less recently; an empty one has not at all. */
+static inline struct chain_link *find_link(const struct realloc_chains *c, const struct block *b)
+{
+    struct chain_link *set = set_of(c, b->address);
+    return is_at(&set[0], b) ? &set[0] : is_at(&set[1], b) ? &set[1] : NULL;
+}
+
+/* A place for the chain that now ends at an address: the one of the two that grew less recently; an
+ * empty one has not at all. One that has the address may have moved on, of which another thread has
+ * not told yet. */
 static inline struct chain_link *make_link(const struct realloc_chains *c, uint64_t address)
 {
     struct chain_link *set = set_of(c, address);
-    if (set[0].address == address)
-        return &set[0];
-    return set[1].address == address || set[1].serial < set[0].serial ? &set[1] : &set[0];
+    return set[1].serial < set[0].serial ? &set[1] : &set[0];
 }
 
 static uint32_t row_of(struct realloc_chains *c, uint32_t account)

@@ -33,10 +33,9 @@ struct target;
 /* A block that was just allocated: what is freed next may be what it replaces. */
 struct fresh {
     uint64_t address, size;
-    uint32_t account; /* FRESH_NONE: there is none */
+    uint32_t account;
     uint32_t birth;
 };
-#define FRESH_NONE UINT32_MAX
 
 struct chain_link;
 
@@ -57,15 +56,6 @@ struct realloc_chains {
     VEC(uint32_t) row_of;   /* by account: its row + 1, or 0 */
     VEC(struct chain_row) rows;
 };
-
-/* Could this be a step, or the contrary of one? To be asked before realloc_chains_replaced. */
-static inline bool realloc_chains_may_replace(uint64_t size, uint32_t account, uint64_t old_size,
-                                              uint32_t old_account)
-{
-    if (account == old_account)
-        return size != old_size;
-    return size - old_size - 1 < old_size * 4; /* larger, and not by far */
-}
 
 /* `old` is freed and `f` was allocated directly before. */
 void realloc_chains_replaced(struct target *t, const struct fresh *f, const struct block *old);

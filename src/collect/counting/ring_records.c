@@ -25,8 +25,6 @@ void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64
     case WIRE_THREAD_BEGIN:
         r->thread = r->first_thread = thread_begin(t, tid, WIRE_DETAIL(w[0]) != 0, now_ns);
         r->names = 0;
-        r->last_alloc = 0;
-        r->fresh.account = FRESH_NONE;
         break;
     case WIRE_THREAD_NAME: {
         char name[17] = {0};
@@ -36,7 +34,6 @@ void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64
             break;
         }
         r->thread = thread_renames(t, r->thread, r->first_thread, tid, name, now_ns);
-        r->fresh.account = FRESH_NONE;
         break;
     }
     default:
@@ -56,8 +53,7 @@ void record_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
     bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
-    if (t->in_place)
-        set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
+    set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
     unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
     if (maps && detail) {
         pools_alloc(t, detail, record_account(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);

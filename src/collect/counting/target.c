@@ -52,10 +52,7 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
         struct reader *r = vec_push(&t->readers);
         *r = (struct reader){.ring = (struct wire_ring *)ring,
                              .chunks = (const uint64_t *)(ring + WIRE_PAGE),
-                             .thread = NO_THREAD,
-                             .fresh.account = FRESH_NONE};
-        for (unsigned k = 0; k < RECENT_ACCOUNTS; k++)
-            r->recent[k].thread = NO_THREAD;
+                             .thread = NO_THREAD};
     }
 }
 
@@ -86,10 +83,8 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->routes_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
     h->rings_offset = h->routes_offset + WIRE_PAGE;
     h->eras_offset = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
-    h->size = program_stacks_lay_out(
-        h, h->eras_offset + (h->in_place ? WIRE_ERAS * sizeof(uint32_t) : 0), &size);
-    if (h->in_place)
-        accounts_lay_out(h, limited_space, &size);
+    h->size = program_stacks_lay_out(h, h->eras_offset + WIRE_ERAS * sizeof(uint32_t), &size);
+    accounts_lay_out(h, limited_space, &size);
     return size;
 }
 
@@ -98,7 +93,6 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     struct wire_header layout = {.magic = WIRE_MAGIC,
                                  .version = WIRE_VERSION,
                                  .on_full = on_full,
-                                 .in_place = t->in_place,
                                  .moment = (uint64_t)t->tick << 32 | t->eras.now,
                                  .first_era = t->eras.now,
                                  .python_used = 8};
@@ -108,14 +102,14 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
                        strerror(-fd));
-    if (t->in_place && !accounts_open(&t->accounts, fd, &layout)) {
+    if (!accounts_open(&t->accounts, fd, &layout)) {
         close(fd);
         munmap(memory, layout.size);
         return err_set(err, -ENOMEM, "cannot map the accounts of process %d", t->pid);
     }
     t->eras_offset = layout.eras_offset;
     t->routes_offset = layout.routes_offset;
-    t->ledger.in_place = t->in_place;
+    t->ledger.peak_is_told = true;
     t->fd = fd;
     t->header = memory;
     t->size = layout.size;
@@ -218,12 +212,6 @@ void target_let_go(struct target *t)
     vec_release(&t->index_parts);
     vec_release(&t->boundaries);
     vec_release(&t->active);
-    free(t->batch);
-    t->batch = NULL;
-    for (size_t i = 0; i < t->inheritance.tables.count; i++)
-        blocks_release(&t->inheritance.tables.items[i]);
-    vec_release(&t->inheritance.tables);
-    blocks_release(&t->blocks);
     program_mmaps_release(&t->program_mmaps);
     pools_let_go(&t->pools);
 }
@@ -328,17 +316,12 @@ static bool interval_is_due(const struct target *t, uint64_t now_ns)
     return !t->ended && !t->dormant && now_ns >= t->timeline.next_end_ns;
 }
 
-static bool tells_by_itself(const struct target *t)
-{
-    return t->in_place && t->header;
-}
-
 uint64_t target_pass(struct target *t, uint64_t now_ns)
 {
-    t->patient = tells_by_itself(t);
+    t->patient = t->header != NULL;
     uint64_t words = target_drain(t, now_ns);
     t->patient = false;
-    if (tells_by_itself(t) && interval_is_due(t, now_ns) && !t->boundaries.count) {
+    if (t->header && interval_is_due(t, now_ns) && !t->boundaries.count) {
         target_boundary(t, now_ns);
         vec_last(&t->boundaries)->patient = true;
     }
@@ -347,8 +330,8 @@ uint64_t target_pass(struct target *t, uint64_t now_ns)
 
 uint64_t target_drain(struct target *t, uint64_t now_ns)
 {
-    /* Events that see the new tick are after this moment. */
-    if (!tells_by_itself(t) && interval_is_due(t, now_ns))
+    /* What has the new tick is after this moment. */
+    if (!t->header && interval_is_due(t, now_ns))
         target_boundary(t, now_ns);
     else
         add_boundaries(t, tick_now(t), now_ns);
@@ -433,7 +416,7 @@ static void sum_up_live(struct target *t, uint64_t now_ns)
 
 void target_pause(struct target *t, uint64_t now_ns)
 {
-    if (t->header && t->in_place) {
+    if (t->header) {
         for (size_t i = 0; i < t->readers.count && !t->accounts.frozen; i++)
             accounts_look(t, &t->readers.items[i], true);
         accounts_take_counters(t);
@@ -516,16 +499,14 @@ void target_update_code(struct target *t)
 
 uint64_t target_watched_peak(struct target *t)
 {
-    if (t->in_place)
-        accounts_raise_peak(t);
+    accounts_raise_peak(t);
     return ledger_watched_peak(&t->ledger);
 }
 
 void target_watch_peak(struct target *t)
 {
     ledger_watch(&t->ledger);
-    if (t->in_place)
-        accounts_restart_peak(t);
+    accounts_restart_peak(t);
 }
 
 void target_finish(struct target *t)

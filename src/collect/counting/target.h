@@ -41,12 +41,7 @@
 #include "wire/layout.h"
 #include "wire/routes.h"
 
-#define NO_THREAD       UINT32_MAX
-#define RECENT_ACCOUNTS 1024
-
-struct recent_account {
-    uint32_t stack, thread, account;
-};
+#define NO_THREAD UINT32_MAX
 
 /* One ring and where we are in it. */
 struct reader {
@@ -56,28 +51,17 @@ struct reader {
     uint64_t at;            /* words read */
     uint64_t due;           /* words there were when this pass began: they will be read in it */
     uint64_t head;          /* words there were a moment later: they may be */
-    uint64_t clock;         /* logical time of what comes next */
+    uint64_t sequence;      /* number of what was read last among all rings; 0: it had none */
     uint32_t tick;
-    uint32_t thread;       /* whose events these are, in profile.threads; NO_THREAD at first */
+    uint32_t thread;       /* whose records these are, in profile.threads; NO_THREAD at first */
     uint32_t first_thread; /* what that was under its first name */
     uint32_t names;        /* that it has told: the first is inherited, the second its own */
-    uint64_t last_alloc; /* address of this thread's latest allocation, while it may be temporary */
-    struct fresh fresh;  /* the same, until it does anything else to the heap */
     uint64_t dropped;
-    struct recent_account recent[RECENT_ACCOUNTS]; /* by stack */
-    uint64_t foreign_blocks, foreign_bytes;        /* of others, that it freed in this batch */
-    bool damaged;             /* nonsense was found: this ring is not read any more */
-    bool in_realloc;          /* the next record is what came of a realloc */
-    bool old_known;           /* of it: `old` was a live block, */
-    bool old_foreign;         /* and another thread's, */
-    bool old_counted;         /* or counted as an unknown one, */
-    struct blocks *old_table; /* in this table */
-    struct block old;
-    unsigned old_life; /* the bucket in which its end was counted */
-    struct cuts cuts;  /* what its last munmap unmapped, until it is known that it did */
+    bool damaged;     /* nonsense was found: this ring is not read any more */
+    struct cuts cuts; /* what its last munmap unmapped, until it is known that it did */
 };
 
-/* An interval's end that was announced and waits until all events before it have been read. */
+/* An interval's end that was announced and waits until all that was before it has been read. */
 struct boundary {
     uint32_t tick; /* the last one before it */
     uint64_t time_ns;
@@ -150,13 +134,11 @@ struct target {
     uint32_t tick; /* ends of intervals before this one have been seen to */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: nobody asked */
-    bool in_place;           /* it counts itself */
     uint64_t eras_offset;
     uint64_t routes_offset;
     VEC(struct wire_index_part) index_parts; /* of its block index, as far as they were read */
     struct accounts accounts;
     struct ledger ledger;
-    struct blocks blocks; /* empty, if it counts itself */
     struct eras eras;
     struct {
         VEC(struct live_summary) results;
@@ -174,8 +156,6 @@ struct target {
     struct interval_log timeline;
 
     uint64_t pass_words; /* the most that one ring had in the last pass */
-    uint64_t pass_bytes; /* allocated in this pass: bounds the peak's error */
-    struct batch *batch; /* drain.c's room to work in */
 
     uint64_t events;
     uint64_t missed_frees;
@@ -239,9 +219,8 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
-/* target_drain, and announces the end of an interval when it is time. Threads of a program that counts
- * in place may tell by themselves what they have counted before it, for a moment: to look costs
- * more. */
+/* target_drain, and announces the end of an interval when it is time. Threads may tell by themselves
+ * what they have counted before it, for a moment: to look costs more. */
 uint64_t target_pass(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
@@ -293,7 +272,7 @@ void target_read_command(struct target *t);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
-/* Of a process that counts in place: what its threads have not told yet. */
+/* What its threads have counted and not told yet. */
 void drain_look(struct target *t, uint64_t now_ns);
 
 #endif

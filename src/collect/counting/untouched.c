@@ -8,16 +8,9 @@
 void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
                     uint64_t size)
 {
-    struct block b, none;
-    if (t->in_place) {
-        if (!accounts_site(t, (uint32_t)account, &b.site))
-            return;
-        b.size = size;
-    } else {
-        if (!blocks_take(&t->blocks, address, &b))
-            return;
-        blocks_put(&t->blocks, &b, &none);
-    }
+    struct block b = {.address = address, .size = size, .usable = size};
+    if (!size || !accounts_site(t, (uint32_t)account, &b.site))
+        return;
     uint32_t *index = map_at(&t->untouched.look_of, b.site);
     if (*index == MAP_NONE) {
         *index = (uint32_t)t->untouched.looks.count;

@@ -25,7 +25,6 @@
 #define COST_BYTE  1
 #define COST_BLOCK 100
 #define COST_REACH 75
-#define COST_SUM   40
 #define PAGE       page_bytes()
 
 static uint64_t since_start_ns(const struct target *t)
@@ -49,9 +48,7 @@ void scan_prepare(struct target *t, uint64_t thread_pointer)
 static bool is_reallocating(const struct target *t)
 {
     for (size_t i = 0; i < t->readers.count; i++)
-        if ((t->readers.items[i].in_realloc ||
-             (t->in_place && atomic_load(&t->readers.items[i].ring->reallocating))) &&
-            !t->readers.items[i].damaged)
+        if (atomic_load(&t->readers.items[i].ring->reallocating) && !t->readers.items[i].damaged)
             return true;
     return false;
 }
@@ -219,8 +216,7 @@ static void sum_plainly(struct scanning *s)
 {
     struct target *t = s->target;
     struct plain_sum k = {.scanning = s};
-    if (s->left_out &&
-        (s->kind == SCAN_EXIT || (!t->in_place && block_index_count(t) * COST_SUM > s->limit_ns)))
+    if (s->left_out && s->kind == SCAN_EXIT)
         return; /* target_pause will sum up */
     live_summary_begin(&s->summary, t, s->kind, s->time_ns);
     if (!block_index_each(t, sum_block, &k)) {

@@ -3,18 +3,11 @@
 /* Where a block begins is looked for page by page, so far back at most: 1 GiB. */
 #define FURTHEST (UINT64_C(1) << 30)
 
-static bool holding(struct target *t, uint64_t address, uint64_t lowest, struct blocks_gap *gap,
-                    struct block *out)
-{
-    return t->in_place ? block_index_holding(t, address, lowest, out)
-                       : blocks_holding(&t->blocks, address, lowest, gap, out);
-}
-
 static bool is_last(struct owner *last, struct target *t, uint64_t address)
 {
     struct block now, *b = &last->block;
     return address >= b->address && address - b->address < b->usable &&
-           holding(t, b->address, b->address, NULL, &now) && now.address == b->address &&
+           block_index_holding(t, b->address, b->address, &now) && now.address == b->address &&
            now.usable == b->usable && now.site == b->site;
 }
 
@@ -27,7 +20,7 @@ bool owner_find(struct owner *last, struct target *t, const struct sampled_map *
     uint64_t lowest = range ? range->start : m->start;
     if (address - lowest > FURTHEST)
         lowest = address - FURTHEST;
-    if (is_last(last, t, address) || holding(t, address, lowest, &last->gap, &last->block)) {
+    if (is_last(last, t, address) || block_index_holding(t, address, lowest, &last->block)) {
         *account = last->block.site;
         return true;
     }

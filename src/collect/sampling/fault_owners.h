@@ -11,11 +11,9 @@
 #include "collect/naming/sampled_maps.h"
 #include "collect/counting/target.h"
 
-/* The block that was found last, and where there are none: faults come one after another in the
- * same one. Of one target. */
+/* The block that was found last: faults come one after another in the same one. Of one target. */
 struct owner {
     struct block block;
-    struct blocks_gap gap;
 };
 
 /* The account of the block, else of the program's own mapping, that holds the address. `m`: what is

@@ -47,7 +47,6 @@ static void say_hello(struct session *s, struct client *v)
         return;
     }
     struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
-    t->in_place = o->in_place;
     if (v->request.first_era > t->eras.now)
         eras_start(&t->eras, v->request.first_era);
     if (target_attach(t, v->request.limited_space, o->on_full, NULL) &&

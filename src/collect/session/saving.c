@@ -172,7 +172,7 @@ void freeze_counts(struct session *s)
 {
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
-        if (!t->in_place || !t->header)
+        if (!t->header)
             continue;
         drain_look(t, elapsed_ns(s) - t->start_ns);
         accounts_freeze(t);

@@ -48,7 +48,6 @@ struct session_options {
     const char *const *mark_on; /* functions whose entries are marks */
     size_t mark_on_count;
     enum wire_on_full on_full;
-    bool in_place; /* programs count themselves (wire/accounts.h) */
     uint64_t interval_ns;
     const char *output;         /* pattern (output.h) */
     uint64_t snapshot_every_ns; /* 0: none but those that are asked for */
