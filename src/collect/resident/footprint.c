@@ -111,10 +111,15 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
+static uint64_t heap_of(struct target *t)
+{
+    return t->header ? atomic_load(&accounts_totals(t)->live_bytes) : 0;
+}
+
 /*
- * Reads the events first, and then the pages: what the program allocates in between would count as
- * free. So this is done again if RSS has changed meanwhile. If the program is too fast for that, how
- * much it changed is kept with what was seen.
+ * Reads the pages first, and then the blocks: what the program allocates or frees in between would
+ * be misunderstood. So this is done again if RSS or the heap has changed meanwhile. If the program is
+ * too fast for that, how much it changed is kept with what was seen.
  */
 static void look_at_running(struct footprint_look *l, struct target *t, enum footprint_kind kind,
                             uint64_t time_ns)
@@ -123,7 +128,7 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
     for (int i = 0; i < TRIES; i++) {
         struct stamp before = {0};
         uint64_t begun = monotonic_ns();
-        uint64_t now_ns = begun - t->start_monotonic_ns;
+        uint64_t now_ns = begun - t->start_monotonic_ns, heap = heap_of(t), moved;
         if (i > 0) {
             if (l->mappings.items.count)
                 t->profile.pins.count = l->footprint.first_pin;
@@ -132,7 +137,10 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
         stamp_take(t, now_ns, &before);
         target_drain(t, now_ns);
         footprint_look(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
+        moved = apart(heap_of(t), heap);
         l->footprint.moved_bytes = apart(l->footprint.rss_bytes, before.rss_bytes);
+        if (moved > l->footprint.moved_bytes)
+            l->footprint.moved_bytes = moved;
         cost_ns += monotonic_ns() - begun;
         if (l->footprint.moved_bytes <= l->footprint.rss_bytes / MOVED_SHARE)
             break;
