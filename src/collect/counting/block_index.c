@@ -319,8 +319,8 @@ static void list(void *context, const struct block *b, uint32_t account)
 static bool read_table(struct reading *k)
 {
     struct wire_block piece[PIECE / sizeof(struct wire_block)];
-    uint64_t where = atomic_load_explicit(&k->target->header->totals.sample_table,
-                                          memory_order_acquire);
+    uint64_t where =
+        atomic_load_explicit(&k->target->header->totals.sample_table, memory_order_acquire);
     uint64_t start = where & ~UINT64_C(4095), bits = where & 4095;
     if (!where)
         return true;
@@ -488,8 +488,7 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
 bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
 {
     struct nearest n;
-    if (!find_holding(t, address, lowest, false, &n) ||
-        n.block.birth >= t->header->first_era)
+    if (!find_holding(t, address, lowest, false, &n) || n.block.birth >= t->header->first_era)
         return false;
     *out = n.block;
     return true;
