@@ -7,7 +7,7 @@
 # unit   runs the unit tests by qemu-user
 # e2e    runs the end-to-end tests in a virtual machine (qemu-system), which has a Linux of its own: qemu-user
 #        has no ptrace, no perf events and no mremap of a shared mapping, and /proc/PID shows the emulator
-# pages  runs those on exactness and leaks, and all unit tests, with pages of 16 KiB
+# pages  runs those on exactness and leaks, and all unit tests, with pages of 16 KiB; and unit tests with 64 KiB
 # wheel  makes wheel and tarball (BUILD/dist), and tries both in the virtual machine
 # tests/arm64/run.py lists the tests, and those that are left out, with the reasons.
 set -eu
@@ -20,7 +20,7 @@ kernels=${ARM64_KERNELS:-sid} # its kernels have both sizes of pages, and tell h
 root=$build/root
 packages="libc6-dev libstdc++-12-dev libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev libxxhash-dev libsqlite3-dev libiberty-dev
     libcapstone-dev libcapstone4 libncurses-dev libcmocka-dev libunwind-dev python3 python3-numpy python3-greenlet dash bash libc-bin coreutils util-linux
-    procps grep sed gcc g++ binutils libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 busybox-static liblzma-dev libbz2-dev
+    procps grep sed gcc g++ binutils libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libjemalloc-dev libgoogle-perftools-dev busybox-static liblzma-dev libbz2-dev
     python3-pip python3-venv"
 
 # An apt of its own for a suite, which believes that nothing is installed and that the machine is arm64: it is used
@@ -127,7 +127,9 @@ for step; do
         ;;
     unit | e2e) /usr/bin/python3 tests/arm64/run.py --build "$build" --kind "$step" -k "${TEST:-}" ;;
     pages)
-        /usr/bin/python3 tests/arm64/run.py --build "$build" --kind unit --pages 16k -k "${TEST:-}"
+        for size in 16k 64k; do
+            /usr/bin/python3 tests/arm64/run.py --build "$build" --kind unit --pages "$size" -k "${TEST:-}"
+        done
         /usr/bin/python3 tests/arm64/run.py --build "$build" --kind e2e --pages 16k -k "${TEST:-allocation_functions.,leaks_command.,leak_scan.,stacks.}"
         ;;
     wheel)

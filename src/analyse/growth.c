@@ -74,11 +74,12 @@ static void take_stamps(struct growth *g, const struct profile *p)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* Sums over intervals: what is mapped, what pools and arenas have, and what live blocks of the heap
- * really take. */
+/* Sums over intervals: what is mapped, what pools and arenas have, and by how much live blocks of the
+ * heap are larger than the program asked for. A stamp may lie within an interval: what is live then
+ * is its own figure. */
 static void series_of_rows(struct growth *g, const struct profile *p)
 {
-    uint64_t mapped = 0, pools = 0, arenas = 0, usable = 0;
+    uint64_t mapped = 0, pools = 0, arenas = 0, rounding = 0;
     size_t interval = 0;
     for (size_t i = 0; i < p->sites.count; i++)
         g->arenas_are_live |= p->sites.items[i].domain == DOMAIN_ARENA;
@@ -98,7 +99,8 @@ static void series_of_rows(struct growth *g, const struct profile *p)
                 else if (domain == DOMAIN_ARENA)
                     arenas += row->columns[COL_BYTES] - row->columns[COL_FREED];
                 else if (domain == DOMAIN_HEAP)
-                    usable += row->columns[COL_USABLE] - row->columns[COL_USABLE_FREED];
+                    rounding += row->columns[COL_USABLE] - row->columns[COL_USABLE_FREED] -
+                                (row->columns[COL_BYTES] - row->columns[COL_FREED]);
             }
         }
         const struct stamp *s = g->stamp[k];
@@ -109,8 +111,9 @@ static void series_of_rows(struct growth *g, const struct profile *p)
             g->series[GROWTH_ARENAS][k] =
                 (double)(int64_t)(arenas - (g->arenas_counted ? g->absent_bytes[k] : 0));
         }
-        g->series[GROWTH_HELD][k] =
-            (double)s->anon_bytes - (double)(int64_t)usable - BLOCK_BYTES * (double)s->live_blocks;
+        g->series[GROWTH_HELD][k] = (double)s->anon_bytes - (double)s->live_bytes +
+                                    g->arena_space[k] - (double)(int64_t)rounding -
+                                    BLOCK_BYTES * (double)s->live_blocks;
     }
 }
 

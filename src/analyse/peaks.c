@@ -99,8 +99,8 @@ static int higher(const void *a, const void *b)
 static int earlier(const void *a, const void *b)
 {
     const struct peak *x = a, *y = b;
-    if (x->moment != y->moment)
-        return x->moment < y->moment ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
     return (x->line > y->line) - (x->line < y->line);
 }
 
@@ -121,8 +121,23 @@ void peaks_keep_highest(struct peaks *p, size_t most)
     p->left_out += all - p->list.count;
 }
 
+/* Is the process's highest moment between this one and the last? Then the sites know it exactly. */
+static bool holds_the_peak(const struct peaks *p, const struct peak *k)
+{
+    return k->line == THREADS_PROCESS && (uint64_t)k->bytes == p->lines.profile->peak_bytes;
+}
+
+static uint64_t time_of(const struct peaks *p, const struct peak *k)
+{
+    const uint64_t *time = &p->lines.time_ns[k->moment], peak = p->lines.profile->peak_time_ns;
+    bool inside = peak <= *time && (!k->moment || peak > time[-1]);
+    return holds_the_peak(p, k) && inside ? peak : *time;
+}
+
 static void number(struct peaks *p)
 {
+    for (size_t i = 0; i < p->list.count; i++)
+        p->list.items[i].time_ns = time_of(p, &p->list.items[i]);
     keep_highest(p, PEAKS_MAX);
     for (size_t i = 0; i < p->list.count; i++)
         p->list.items[i].number = (unsigned)i + 1;
@@ -131,12 +146,6 @@ static void number(struct peaks *p)
 const char *peak_line_name(const struct peaks *p, const struct peak *k)
 {
     return k->line == THREADS_PROCESS ? "process" : p->lines.lines.items[k->line].name;
-}
-
-/* Is the process's highest moment between this one and the last? Then the sites know it exactly. */
-static bool holds_the_peak(const struct peaks *p, const struct peak *k)
-{
-    return k->line == THREADS_PROCESS && (uint64_t)k->bytes == p->lines.profile->peak_bytes;
 }
 
 static void keep_largest(struct peak *k, struct peak_stack s)

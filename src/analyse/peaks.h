@@ -31,6 +31,7 @@ struct peak {
     uint32_t line;         /* in threads.lines, or THREADS_PROCESS */
     size_t moment, trough; /* in threads: the peak, and the lowest point before it */
     int64_t bytes;
+    uint64_t time_ns;     /* of the process's highest, as all commands say it; else the moment's */
     size_t listed;        /* moment, at most one before: stacks are of its time */
     int64_t listed_bytes; /* all stacks together; not `bytes`: see peak_is_listed */
     struct peak_stack stacks[PEAK_STACKS]; /* the largest first */

@@ -217,7 +217,7 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
                  {"Python's arenas", PART_ARENAS, PART_ARENAS},
                  {"shared memory", PART_SHARED, PART_SHARED},
                  {"mapped files", PART_FILES, PART_FILES},
-                 {"free, kept by the allocator", PART_FREE, PART_HELD},
+                 {"free but kept by the allocator", PART_FREE, PART_HELD},
                  {"stacks", PART_STACKS, PART_STACKS},
                  {"of program and libraries", PART_TEXT, PART_DATA},
                  {"tidemark's own", PART_RECORDER, PART_RECORDER},

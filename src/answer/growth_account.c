@@ -227,8 +227,8 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
         say(out, "; %B of blocks were freed since the last %r", freed, g->mark ? "mark" : "stamp");
     }
     if (a->last->trim_bytes) {
-        say(out, "; malloc_trim(0) would release about %B, at most %B", a->last->trim_bytes,
-            growth_account_part(a, PART_FREE));
+        say(out, "; malloc_trim(0) would release about %B, at most all whole free pages",
+            a->last->trim_bytes);
     }
 }
 

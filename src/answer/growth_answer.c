@@ -115,10 +115,15 @@ static bool who(const struct growth *g, struct strbuf *out)
     }
 }
 
-/* " since event 71", " from event 20 to event 60" */
+/* " since event 71", " from event 20 to event 60", " at event 20" */
 static void when(const struct growth *g, struct strbuf *out)
 {
     const struct trend *t = &g->cause;
+    if (t->began && t->stopped && t->begin + 1 == t->end) {
+        strbuf_puts(out, " at ");
+        growth_moment(g, t->end, out);
+        return;
+    }
     if (t->began && t->begin + 1 < g->count) {
         strbuf_puts(out, t->stopped ? " from " : " since ");
         growth_moment(g, t->begin + 1, out);

@@ -54,11 +54,13 @@ static void line_words(const struct growth *g, enum growth_line line, struct str
             y[g->count - 1] - y[t->skipped]);
         break;
     case TREND_PLATEAU:
-        say(out, " %r %B%r", t->warm_up > 0 ? "gained" : "lost", fabs(y[t->end] - y[t->begin]),
-            late ? " from " : " up to ");
-        if (late) {
+        say(out, " %r %B", t->warm_up > 0 ? "gained" : "lost", fabs(y[t->end] - y[t->begin]));
+        if (late && t->begin + 1 < t->end) {
+            strbuf_puts(out, " from ");
             growth_moment(g, t->begin + 1, out);
             strbuf_puts(out, " to ");
+        } else {
+            strbuf_puts(out, late ? " at " : " up to ");
         }
         growth_moment(g, t->end, out);
         strbuf_puts(out, ", and is flat since");
@@ -90,7 +92,8 @@ static void lost_words(const struct growth *g, struct strbuf *out)
             growth_grows(g, GROWTH_LIVE) ? "; so a leak looks the same as intended growth" : "");
         return;
     }
-    say(out, "allocated between the first %r that counts and the last: %B are lost, %r",
+    say(out,
+        "of the blocks allocated between the first %r that counts and the last, %B are lost: %r",
         mark_word(g), lost[last] - lost[first],
         lost[last] > lost[first] ? "nothing points to them"
                                  : "something points to all that is left");

@@ -69,10 +69,10 @@ static void add_peak(const struct peaks *p, const struct peak *k, const struct s
 {
     strbuf_printf(out, "\n%s", style_bold(s));
     peak_legend(p, k, s->width, out);
-    say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, p->lines.time_ns[k->moment]);
+    say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, k->time_ns);
     if (!peak_is_listed(k))
-        say(out, "    %B of %B are known by stack, at %T: the peak is inside an interval\n",
-            k->listed_bytes, k->bytes, p->lines.time_ns[k->listed]);
+        say(out, "    the peak is inside an interval: these stacks are of %T, with %B of %B\n",
+            p->lines.time_ns[k->listed], k->listed_bytes, k->bytes);
     for (size_t i = 0; i < k->stack_count; i++) {
         size_t start = out->size;
         say(out, "    %B in %N block(s): ", k->stacks[i].bytes, k->stacks[i].blocks);
@@ -119,13 +119,15 @@ static struct cell get_thread_alone(struct spot s)
     return ((const struct peak *)s.row)->line == THREADS_PROCESS ? CELL_NOT_KNOWN : get_thread(s);
 }
 
-enum { TIME_PEAK, TIME_TROUGH, TIME_LISTED };
+static struct cell get_trough_time(struct spot s)
+{
+    return CELL_OF(peaks_of(s)->lines.time_ns[((const struct peak *)s.row)->trough]);
+}
 
-static struct cell get_time(struct spot s)
+static struct cell get_listed_time(struct spot s)
 {
     const struct peak *k = s.row;
-    const size_t moments[] = {k->moment, k->trough, k->listed};
-    return CELL_OF(peaks_of(s)->lines.time_ns[moments[s.column->number]]);
+    return CELL_OF(peak_is_listed(k) ? k->time_ns : peaks_of(s)->lines.time_ns[k->listed]);
 }
 
 static struct cell get_place(struct spot s)
@@ -164,12 +166,12 @@ static const struct column_def columns[] = {
     {"number", NULL, COLUMN_COUNT, PEAK(number)},
     {"thread", NULL, COLUMN_TITLE, .get = get_thread, .json_if = COLUMN_NEVER},
     {"thread", NULL, COLUMN_TITLE, .get = get_thread_alone, .csv_if = COLUMN_NEVER},
-    {"time_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_PEAK},
-    {"since_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_TROUGH, .csv_if = COLUMN_NEVER},
+    {"time_ns", NULL, COLUMN_TIME, PEAK(time_ns)},
+    {"since_ns", NULL, COLUMN_TIME, .get = get_trough_time, .csv_if = COLUMN_NEVER},
     {"bytes", NULL, COLUMN_BYTES, PEAK(bytes)},
     {"place", NULL, COLUMN_PATH, .get = get_place, .json_if = COLUMN_NEVER},
     {"listed_bytes", NULL, COLUMN_BYTES, PEAK(listed_bytes)},
-    {"listed_ns", NULL, COLUMN_TIME, .get = get_time, .number = TIME_LISTED},
+    {"listed_ns", NULL, COLUMN_TIME, .get = get_listed_time},
     {"legend", NULL, COLUMN_WORDS, .get = get_legend, .csv_if = COLUMN_NEVER},
     {"stacks", NULL, COLUMN_WORDS, .json = json_peak_stacks},
 };

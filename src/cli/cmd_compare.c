@@ -50,7 +50,7 @@ static void print_help(void)
         "Runs PROGRAM alone, then several copies at once, and shows for each call path what a run\n"
         "costs in both cases: CPU time and page faults, what got worse first. Nothing is "
         "preloaded.\n"
-        "Copies read nothing, and only their stderr is shown; TIDEMARK_COPY is 1, 2, ...\n"
+        "Copies get no input, and only their stderr is shown; TIDEMARK_COPY is 1, 2, ...\n"
         "in their environment. Exit status: 0; that of a run that failed; 125 if nothing could be\n"
         "recorded, 126 or 127 if the program could not be run.\n"
         "\n"

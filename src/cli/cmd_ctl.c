@@ -23,7 +23,7 @@ static const char help[] =
     "  leaks             scan for leaks, and mark the moment 'leaks'\n"
     "  pause             do not record allocations until resume; frees are recorded\n"
     "  resume            record allocations again\n"
-    "  start             begin to record, where the recorder is dormant\n"
+    "  start             begin to record, if the recorder is dormant\n"
     "  stop              record nothing until start: the hooks only forward calls\n"
     "\n"
     "Prints one line that says what was done.\n"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "export/protobuf.h"
 
 void locations_init(struct locations *l, const struct stack_table *table)
 {
@@ -167,4 +168,16 @@ bool locations_list(struct locations *l, uint32_t call, size_t max_depth, struct
     for (uint32_t c = first, outer; c; c = outer)
         strbuf_varint(list, location_of(l, c, &outer));
     return first != call;
+}
+
+void locations_put_lines(const struct locations *l, const struct location *of, unsigned field,
+                         struct strbuf *message)
+{
+    for (uint32_t i = 0; i < of->count; i++) {
+        const struct location_line *from = &l->lines.items[of->first + i];
+        struct strbuf line = {0};
+        proto_number(&line, 1, from->function);
+        proto_number(&line, 2, from->line);
+        proto_message(message, field, &line);
+    }
 }

@@ -55,4 +55,8 @@ uint32_t locations_build_id(struct locations *l, const struct module *module);
  * is what was left out: [other], if there is a limit. */
 bool locations_list(struct locations *l, uint32_t call, size_t max_depth, struct strbuf *list);
 
+/* Appends the lines of a location to its message of pprof or OpenTelemetry, as fields `field`. */
+void locations_put_lines(const struct locations *l, const struct location *of, unsigned field,
+                         struct strbuf *message);
+
 #endif

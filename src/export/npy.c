@@ -77,15 +77,15 @@ static void take_rows(void *context, const struct rows *r)
 /* Texts as wide as the longest. */
 static void set_widths(struct npy *n)
 {
-    for (size_t i = 0; i < n->columns.count; i++)
-        if (n->columns.items[i].text)
-            n->columns.items[i].width = 1;
-    for (size_t i = 0; i < n->cells.count; i++) {
-        struct npy_column *c = &n->columns.items[i % n->columns.count];
-        size_t size = c->text ? strlen(strpool_get(&n->texts, n->cells.items[i].text)) : 0;
-        n->cut += size > TEXT_BYTES;
-        size = size > TEXT_BYTES ? TEXT_BYTES : size;
-        c->width = size > c->width ? size : c->width;
+    for (size_t i = 0; i < n->columns.count; i++) {
+        struct npy_column *c = &n->columns.items[i];
+        c->width = c->text;
+        for (size_t k = i; c->text && k < n->cells.count; k += n->columns.count) {
+            size_t size = strlen(strpool_get(&n->texts, n->cells.items[k].text));
+            n->cut += size > TEXT_BYTES;
+            size = size > TEXT_BYTES ? TEXT_BYTES : size;
+            c->width = size > c->width ? size : c->width;
+        }
     }
 }
 

@@ -115,13 +115,7 @@ static void put_locations(struct otlp *o, struct strbuf *out)
         struct strbuf m = {0}, attributes = {0};
         proto_number(&m, 1, one->mapping);
         proto_number(&m, 2, one->address);
-        for (uint32_t k = 0; k < one->count; k++) {
-            const struct location_line *from = &l->lines.items[one->first + k];
-            struct strbuf line = {0};
-            proto_number(&line, 1, from->function);
-            proto_number(&line, 2, from->line);
-            proto_message(&m, 3, &line);
-        }
+        locations_put_lines(l, one, 3, &m);
         if (one->address || NODE_IS_PYTHON(one->node_address)) {
             const char *kind = one->address ? "native" : "cpython";
             strbuf_varint(&attributes, attribute_of(o, "profile.frame.type", kind, 0));

@@ -80,13 +80,7 @@ static void put_locations(struct profile_writer *w)
         proto_number(&m, 1, i + 1);
         proto_number(&m, 2, one->mapping);
         proto_number(&m, 3, one->address);
-        for (uint32_t k = 0; k < one->count; k++) {
-            const struct location_line *from = &l->lines.items[one->first + k];
-            struct strbuf line = {0};
-            proto_number(&line, 1, from->function);
-            proto_number(&line, 2, from->line);
-            proto_message(&m, 4, &line);
-        }
+        locations_put_lines(l, one, 4, &m);
         proto_message(&w->message, PROFILE_LOCATION, &m);
     }
 }

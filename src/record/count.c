@@ -248,6 +248,14 @@ void count_unknown_free(void)
     atomic_fetch_add_explicit(&accounts.totals->unknown_frees, 1, memory_order_relaxed);
 }
 
+/* Who stops the thread from here on finds the block in the index. */
+static inline void realloc_ends(struct thread *t)
+{
+    t->counting.moving_from = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
+}
+
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
 {
     struct counting *c = &t->counting;
@@ -274,8 +282,7 @@ void count_realloc_failed(struct thread *t)
         index_put(c->moving_from, &c->moving, c->moving_told, &none);
     else if (c->moving_sure)
         atomic_fetch_sub_explicit(&accounts.totals->unknown_frees, 1, memory_order_relaxed);
-    c->moving_from = 0;
-    atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
+    realloc_ends(t);
 }
 
 /* The block that realloc took is no more. */
@@ -303,8 +310,7 @@ void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account
         account_touch(t, account, a);
     a->reallocs++;
     c->fresh.address = 0;
-    c->moving_from = 0;
-    atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
+    realloc_ends(t);
 }
 
 /* What came of the realloc is not recorded. */
@@ -313,8 +319,7 @@ void count_unrecorded(struct thread *t)
     struct counting *c = &t->counting;
     if (c->moving_from)
         moving_goes(t, era_now());
-    c->moving_from = 0;
-    atomic_store_explicit(&t->ring->reallocating, 0, memory_order_relaxed);
+    realloc_ends(t);
 }
 
 /* --- arenas of CPython -------------------------------------------------------------------------*/

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs tests of an aarch64 build under qemu: run.py --build BUILD --kind unit|e2e|packages [--pages 16k] [-k NAME]
+"""Runs tests of an aarch64 build under qemu: run.py --build BUILD --kind unit|e2e|packages [--pages 16k|64k] [-k NAME]
 
 Unit tests run by qemu-user; those that need what it lacks, and all end-to-end tests, run in a virtual machine
-(qemu-system) with a kernel and packages of Debian arm64; with --pages 16k all of them do. `packages` tries the wheel
-and the tarball there. What is left out is in LEFT_OUT, one by one.
+(qemu-system) with a kernel and packages of Debian arm64. `packages` tries the wheel and the tarball there. There is no
+kernel with pages of 64 KiB: only what qemu-user can run, runs with them. What is left out is in LEFT_OUT, one by one.
 """
 import argparse
 import glob
@@ -29,10 +29,18 @@ E2E = ("allocation_functions.", "stacks.", "program_ends.", "child_processes.", 
 # Unit tests that qemu-user cannot run, and why: they run in the virtual machine.
 IN_MACHINE = {
     "test_nodes": "qemu-user refuses mremap with a length of 0, by which the stack tree grows",
-    "test_drain_damage": "the same",
+    "test_drain_damage": "qemu-user refuses mremap with a length of 0",
     "test_descendants": "qemu-user makes up /proc/self/stat: when this process began is compared with others",
     "test_cfi": "readelf of the host does not see the paths below the root folder",
 }
+# The same, where pages are larger than those of the host.
+IN_MACHINE_LARGE = {
+    **IN_MACHINE,
+    "test_walk": "qemu-user's /proc/self/maps has no mapping that ends where the stack does: glibc does not find it",
+    "test_walk_signed": "as test_walk",
+    "test_live_blocks": "/proc/self/pagemap is that of the emulator, and has the host's pages",
+}
+PAGES = {"4k": 4096, "16k": 16384, "64k": 65536}
 
 # End-to-end tests that are not run (a part of the name is enough), and why.
 LEFT_OUT = {
@@ -122,6 +130,8 @@ def serve(calls, build, stop):
 def in_machine(build, kernel, job, log):
     """Runs the tests of a job in a virtual machine; yields (verdict, name, what it said)."""
     names = job["names"]
+    # Its time is that of the instructions that it runs (-icount): on a busy machine its clock is slow, too, and does not
+    # interrupt it after every few instructions.
     spool = tempfile.mkdtemp(prefix="arm64-", dir=build)
     os.makedirs(os.path.join(spool, "calls"))
     os.makedirs(os.path.join(spool, "bin"))
@@ -132,7 +142,7 @@ def in_machine(build, kernel, job, log):
     with open(os.path.join(spool, "initrd"), "wb") as out:
         out.write(initial_files(build, kernel))
     command = ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on", "-smp", "2", "-m", "3G", "-nographic", "-nodefaults",
-               "-serial", "stdio", "-no-reboot", "-kernel", glob.glob(os.path.join(kernel, "**", "vmlinuz*"), recursive=True)[0],
+               "-icount", "shift=2", "-serial", "stdio", "-no-reboot", "-kernel", glob.glob(os.path.join(kernel, "**", "vmlinuz*"), recursive=True)[0],
                "-initrd", os.path.join(spool, "initrd"), "-append", "console=ttyAMA0 quiet panic=-1"]
     for tag, path, more in (("root", os.path.join(build, "root"), ",readonly=on"), ("tree", ROOT, ""), ("spool", spool, "")):
         command += ["-fsdev", "local,id=%s,path=%s,security_model=passthrough%s" % (tag, path, more),
@@ -171,9 +181,9 @@ def prepare_packages(build):
     packages.checks_of_packages().build_programs(build, os.path.join(build, "packages", "programs"), "aarch64")
 
 
-def by_qemu_user(build, names):
+def by_qemu_user(build, names, page):
     for name in names:
-        done = subprocess.run(["qemu-aarch64-static", "-L", os.path.join(build, "root"), os.path.join(build, name)],
+        done = subprocess.run(["qemu-aarch64-static", "-p", str(page), "-L", os.path.join(build, "root"), os.path.join(build, name)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT)
         said = [line for line in done.stdout.decode(errors="replace").splitlines() if "ERROR" in line or "LINE" in line]
         yield "failed" if done.returncode else "ok", name, said
@@ -184,7 +194,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--kind", choices=("unit", "e2e", "packages"))
     parser.add_argument("--shell", metavar="COMMAND", help="run this instead, and print what it prints")
-    parser.add_argument("--pages", choices=("4k", "16k"), default="4k", help="of the virtual machine's kernel")
+    parser.add_argument("--pages", choices=sorted(PAGES), default="4k", help="of the virtual machine's kernel, and of qemu-user")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the tests, in the virtual machine")
     parser.add_argument("-k", default="", help="only tests whose names begin so; several, separated by commas, in that order")
     options = parser.parse_args()
@@ -202,9 +212,9 @@ def main():
     elif options.kind == "unit":
         names = [os.path.basename(p) for p in sorted(glob.glob(os.path.join(build, "test_*"))) if os.path.isfile(p) and os.access(p, os.X_OK)]
         apart = [n for n in names if wanted(n)]
-        if options.pages == "4k":
-            runs.append(by_qemu_user(build, [n for n in apart if n not in IN_MACHINE]))
-            apart = [n for n in apart if n in IN_MACHINE]
+        lacking = IN_MACHINE if options.pages == "4k" else IN_MACHINE_LARGE
+        runs.append(by_qemu_user(build, [n for n in apart if n not in lacking], PAGES[options.pages]))
+        apart = [n for n in apart if n in lacking]
     else:
         import runner
         first = options.k.split(",")
@@ -215,6 +225,10 @@ def main():
                 if part in name:
                     print("left out: %s: %s" % (name, why))
         apart = [n for n in apart if not any(part in n for part in LEFT_OUT)]
+    if apart and options.pages == "64k":
+        for name in apart:
+            print("left out: %s: there is no kernel with pages of 64 KiB, and %s" % (name, IN_MACHINE_LARGE.get(name, "qemu-user cannot run it")))
+        apart = []
     with open(os.path.join(build, "machine-%d.log" % os.getpid()), "w") as log:
         if apart:
             job = {"kind": options.kind, "names": apart, "env": env}

@@ -40,6 +40,9 @@ NOT_HERE = {"no_page.c"}  # it is for builds without the viewer
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
+WEAK = re.compile(r"\batomic_\w+_explicit\(\s*&?\s*((?:\([^()]*\)|\[[^][]*\]|[^,()])*(?:\((?:[^()]|\([^()]*\))*\))?)\s*,")
+
+
 def sources():
     return sorted(glob.glob(os.path.join(ROOT, "src", "**", "*.[ch]"), recursive=True))
 
@@ -98,6 +101,22 @@ def test_files_are_short_and_say_things_once(t):
     stdout, _, status = t.plain(check, *names)
     t.equal("what it says", (stdout.split("\n"), status),
             (["%s has 601 lines; 600 is the most" % names[0], "%s:1 and %s:1 have 6 or more equal lines" % tuple(names[1:]), ""], 1))
+
+
+def test_weak_atomics_are_explained(t):
+    """What is weaker than seq_cst has its reason in docs/internals/memory_order.md, by its name."""
+    with open(os.path.join(ROOT, "docs", "internals", "memory_order.md")) as text:
+        explained = set(re.findall(r"\w+", text.read()))
+    found = set()
+    for path in sources():
+        with open(path, errors="replace") as text:
+            for place in WEAK.findall(text.read()):
+                name = re.findall(r"\w+", re.sub(r"\[[^][]*\]|(?<=\w)\(.*\)$", "", place))[-1]
+                found.add(name)
+                if name not in explained:
+                    t.failures.append("%s: %s is accessed by an atomic operation that memory_order.md does not explain"
+                                      % (os.path.relpath(path, ROOT), name))
+    t.true("they were found", {"written", "accounts_end", "SAMPLE_FILTER_OF"} <= found, sorted(found))
 
 
 def test_there_is_something_to_check(t):

@@ -57,10 +57,11 @@ def test_peak_inside_an_interval(t):
         t.true("known of %d" % n, p["listed_bytes"] in (100 * KIB * n + 1, p["bytes"]), p)
         t.equal("stacks of %d" % n, sum(s["bytes"] for s in p["stacks"]), p["listed_bytes"])
     t.equal("the highest", peaks[-1]["listed_bytes"], peaks[-1]["bytes"])
+    t.equal("when, as in a report", peaks[-1]["time_ns"], t.report(profile)["totals"]["peak_time_ns"])
     less = [p for p in peaks if p["listed_bytes"] < p["bytes"]]
     t.true("some are not known", less, peaks)
     text = t.run("peaks", profile)[0]
-    t.equal("said of each", text.count(" are known by stack, at "), len(less))
+    t.equal("said of each", text.count("the peak is inside an interval: these stacks are of "), len(less))
     tree = t.run("tree", profile, "--peak", str(less[0]["number"]))[0]
     n = less[0]["number"]
     peak = t.ask(profile, "tree", "--peak", str(n))["peak"]

@@ -197,7 +197,8 @@ def halt(pid):
 class Cycles:
     """Of one program. Some may be refused, with a reason that is known, and leave the program as it was."""
 
-    REFUSED = {"stopped": "was stopped while a thread was in its allocator", "seccomp": "runs under a seccomp filter"}
+    REFUSED = {"stopped": "was stopped while a thread was in its allocator", "seccomp": "runs under a seccomp filter",
+               "spawns": "stopped outside of its alloc"}  # in 10 s: a thread in vfork cannot be stopped
 
     def __init__(self, tidemark, name, pid, chance, output):
         self.tidemark, self.name, self.pid, self.chance, self.output = tidemark, name, pid, chance, output
@@ -206,10 +207,11 @@ class Cycles:
     def attach(self):
         done = subprocess.run([self.tidemark, "attach", str(self.pid), "--quiet", "--duration", "%dms" % self.chance.randint(1, 60), "-o",
                                self.output], stderr=subprocess.PIPE, text=True)
-        if done.returncode and self.REFUSED.get(self.name, "\n") in done.stderr:
+        reason = self.REFUSED.get(self.name)
+        if done.returncode and reason and reason in done.stderr:
             self.refused += 1
         elif done.returncode:
-            self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
+            self.failures.append("cycle %d: status %d: %s" % (self.count, done.returncode, done.stderr.strip()))
 
     def kill(self):
         """tidemark is killed at some moment of attaching, with the process that does the work; then the code is restored."""
@@ -271,20 +273,20 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-k", default="", help="only programs whose name contains this")
     options = parser.parse_args()
-    folder, failed = tempfile.mkdtemp(prefix="tide-attach-"), 0
+    failed = 0
     tidemark = os.path.join(options.build, "tidemark")
-    for name, start in programs(folder).items():
-        if options.k not in name:
-            continue
-        try:
-            with start() as pid:
-                failed += Cycles(tidemark, name, pid, random.Random(options.seed), os.path.join(folder, "p.tide")).run(options.cycles)
-        except Missing as what:
-            print("%-12s is left out: there is no %s" % (name, what), flush=True)
-        except RuntimeError as what:
-            print("%-12s %s" % (name, what), flush=True)
-            failed += 1
-    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="tide-attach-") as folder:
+        for name, start in programs(folder).items():
+            if options.k not in name:
+                continue
+            try:
+                with start() as pid:
+                    failed += Cycles(tidemark, name, pid, random.Random(options.seed), os.path.join(folder, "p.tide")).run(options.cycles)
+            except Missing as what:
+                print("%-12s is left out: there is no %s" % (name, what), flush=True)
+            except RuntimeError as what:
+                print("%-12s %s" % (name, what), flush=True)
+                failed += 1
     sys.exit(failed != 0)
 
 

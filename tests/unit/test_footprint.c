@@ -6,8 +6,9 @@
 
 #include "collect/resident/footprint.h"
 #include "collect/resident/heap_pages.h"
+#include "machine/page.h"
 
-#define PAGE  UINT64_C(4096)
+#define PAGE  page_bytes()
 #define HEAP  UINT64_C(0x10000000)
 #define ARENA UINT64_C(0x7f0010000000) /* a multiple of 64 MiB */
 #define OWN   UINT64_C(0x7f0020000000) /* mapped by the program, and next to it by the allocator */
@@ -22,7 +23,7 @@ static struct wire_header header;
 struct world {
     struct target target;
     struct footprint_look look;
-    uint8_t bytes[PAGES * 4096]; /* of a mapping: 0 free, 1 live, 2 added */
+    uint8_t bytes[PAGES * ARCH_PAGE_LARGEST]; /* of a mapping: 0 free, 1 live, 2 added */
     bool there[PAGES];
     uint64_t want[FOOTPRINT_PARTS];
 };

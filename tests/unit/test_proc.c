@@ -4,6 +4,7 @@
 #include "collect/proc/memory_room.h"
 #include "collect/proc/proc.h"
 #include "collect/session/triggers.h"
+#include "machine/page.h"
 
 static void test_stat(void **state)
 {
@@ -43,9 +44,9 @@ static void test_statm(void **state)
     (void)state;
     struct proc_memory got;
     assert_true(proc_parse_statm("1000 300 200 5 0 90 0\n", &got));
-    assert_u64_equal(got.vm_bytes, 4096000);
-    assert_u64_equal(got.rss_bytes, 300 * 4096);
-    assert_u64_equal(got.anon_bytes, 100 * 4096);
+    assert_u64_equal(got.vm_bytes, 1000 * page_bytes());
+    assert_u64_equal(got.rss_bytes, 300 * page_bytes());
+    assert_u64_equal(got.anon_bytes, 100 * page_bytes());
     assert_true(proc_parse_statm("1000 300 301 5 0 90 0\n", &got));
     assert_u64_equal(got.anon_bytes, 0);
 }

@@ -6,6 +6,7 @@
 #include "collect/naming/sampled_maps.h"
 #include "collect/sampling/touched_pages.h"
 #include "collect/counting/stack_tree.h"
+#include "machine/page.h"
 
 static struct code_file one, two;
 
@@ -92,26 +93,27 @@ static void test_kinds_of_faults(void **state)
     (void)state;
     struct touched_pages parent = {0}, child = {0};
     struct sampled_map memory = data(0x400000, 0x10000000), file = code(0x1000, 0x5000, &one);
+    const uint64_t page = page_bytes(), first = 0x600000; /* a multiple of any size */
     const pid_t nobody = 0; /* there is nobody to be asked about huge pages */
-    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x600123), FAULT_TOUCH);
-    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x601000), FAULT_TOUCH);
+    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, first + 0x123), FAULT_TOUCH);
+    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, first + page), FAULT_TOUCH);
     assert_int_equal(touched_pages_fault(&parent, nobody, &file, 0x2000), FAULT_FILE);
     assert_int_equal(touched_pages_fault(&parent, nobody, NULL, 0x900000), FAULT_TOUCH);
     /* Without a fork, a second fault makes a page resident that was given back. */
-    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x600fff), FAULT_TOUCH);
+    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, first + page - 1), FAULT_TOUCH);
     touched_pages_fork(&parent, &child);
-    assert_int_equal(touched_pages_fault(&child, nobody, &memory, 0x600000), FAULT_COPY);
-    assert_int_equal(touched_pages_fault(&child, nobody, &memory, 0x600000), FAULT_TOUCH);
-    assert_int_equal(touched_pages_fault(&child, nobody, &memory, 0x602000), FAULT_TOUCH);
-    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x600000), FAULT_COPY);
+    assert_int_equal(touched_pages_fault(&child, nobody, &memory, first), FAULT_COPY);
+    assert_int_equal(touched_pages_fault(&child, nobody, &memory, first), FAULT_TOUCH);
+    assert_int_equal(touched_pages_fault(&child, nobody, &memory, first + 2 * page), FAULT_TOUCH);
+    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, first), FAULT_COPY);
     /* A new mapping there has nothing of the old one. */
-    touched_pages_forget(&child, 0x601000, 0x602000);
-    assert_int_equal(touched_pages_fault(&child, nobody, &memory, 0x601000), FAULT_TOUCH);
+    touched_pages_forget(&child, first + page, first + 2 * page);
+    assert_int_equal(touched_pages_fault(&child, nobody, &memory, first + page), FAULT_TOUCH);
     touched_pages_forget(&parent, 0, UINT64_C(1) << 47);
-    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, 0x601000), FAULT_TOUCH);
-    assert_int_equal(fault_bytes(FAULT_TOUCH), 4096);
-    assert_int_equal(fault_bytes(FAULT_FILE), 4096);
-    assert_int_equal(fault_bytes(FAULT_HUGE), 2 << 20);
+    assert_int_equal(touched_pages_fault(&parent, nobody, &memory, first + page), FAULT_TOUCH);
+    assert_int_equal(fault_bytes(FAULT_TOUCH), page);
+    assert_int_equal(fault_bytes(FAULT_FILE), page);
+    assert_int_equal(fault_bytes(FAULT_HUGE), page / 8 * page);
     assert_int_equal(fault_bytes(FAULT_COPY), 0);
     touched_pages_clear(&parent);
     touched_pages_clear(&child);

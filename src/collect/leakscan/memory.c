@@ -71,6 +71,17 @@ const struct region *memory_at(const struct memory *m, uint64_t address)
 
 /* --- which pages are there -------------------------------------------------------------------- */
 
+/* Takes what the runs have, and closes the pagemap. */
+static void take_runs(struct address_set *to, struct page_runs *runs, int fd)
+{
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < runs->items.count; i++)
+        address_set_add(to, runs->items.items[i].start, runs->items.items[i].end);
+    vec_release(&runs->items);
+    address_set_settle(to);
+}
+
 void memory_find_resident(struct memory *m)
 {
     const uint64_t there = PAGE_PRESENT | PAGE_SWAPPED;
@@ -87,12 +98,7 @@ void memory_find_resident(struct memory *m)
         if (!m->residency)
             address_set_add(&m->resident, each->start, each->end);
     }
-    if (fd >= 0)
-        close(fd);
-    for (size_t i = 0; i < runs.items.count; i++)
-        address_set_add(&m->resident, runs.items.items[i].start, runs.items.items[i].end);
-    vec_release(&runs.items);
-    address_set_settle(&m->resident);
+    take_runs(&m->resident, &runs, fd);
 }
 
 bool memory_find_written(struct memory *m)
@@ -104,12 +110,7 @@ bool memory_find_written(struct memory *m)
         struct address_range each = m->resident.items.items[i];
         known = pagemap_own(fd, each.start, each.end, &runs);
     }
-    if (fd >= 0)
-        close(fd);
-    for (size_t i = 0; i < runs.items.count; i++)
-        address_set_add(&m->written, runs.items.items[i].start, runs.items.items[i].end);
-    vec_release(&runs.items);
-    address_set_settle(&m->written);
+    take_runs(&m->written, &runs, fd);
     m->only_written = known;
     return known;
 }

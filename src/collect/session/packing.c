@@ -52,10 +52,24 @@ void packing_count(struct target *t)
     }
 }
 
+/* The collector notices a peak at its next look, when the interval of the peak may be over. */
+static void settle_peak_time(struct profile *p)
+{
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        if (v->peak_bytes != p->peak_bytes)
+            continue;
+        if (v->end_ns < p->peak_time_ns)
+            p->peak_time_ns = v->end_ns;
+        return;
+    }
+}
+
 static void make_figures(struct target *t, struct strpool *strings)
 {
     packing_count(t);
     target_finish(t);
+    settle_peak_time(&t->profile);
     marks_finish(t, strings);
     pools_finish(t, strings);
     t->packed.figures = true;

@@ -56,29 +56,20 @@ export function value_columns(answer) {
         (answer.metric === "live" || answer.metric === "mapped");
     const text = (n) => change_shown ? signed(amount(n, unit), n) : amount(n, unit);
     const flat = answer.by === "thread";
+    const bytes_column = (key, hint_title) => {
+        const value = (row) => row[key + "_bytes"];
+        return {key, title: key, value, text: (row, n) => text(n), share: (row) => value(row) / whole, hint_title,
+            hint: (row) => count(value(row))};
+    };
+    const share_column = (key) => (
+        {key: key + "_share", title: "%", value: (row) => row[key + "_bytes"], text: (row, n) => percent(n, whole)});
     const columns = [
-        {
-            key: "self",
-            title: "self",
-            value: (row) => row.self_bytes,
-            text: (row, n) => text(n),
-            share: (row) => row.self_bytes / whole,
-            hint_title: "what it asked for itself",
-            hint: (row) => count(row.self_bytes)
-        },
+        bytes_column("self", "what it asked for itself"),
         ...estimate_columns(answer),
-        {key: "self_share", title: "%", value: (row) => row.self_bytes, text: (row, n) => percent(n, whole)},
+        share_column("self"),
         {key: "count", title: count_title(answer.metric), value: (row) => row.self_count, text: (row, n) => count(n)},
-        {
-            key: "total",
-            title: "total",
-            value: (row) => row.total_bytes,
-            text: (row, n) => text(n),
-            share: (row) => row.total_bytes / whole,
-            hint_title: "with all that it called",
-            hint: (row) => count(row.total_bytes)
-        },
-        {key: "total_share", title: "%", value: (row) => row.total_bytes, text: (row, n) => percent(n, whole)},
+        bytes_column("total", "with all that it called"),
+        share_column("total"),
     ];
     return [...(flat ? columns.filter((column) => !column.key.startsWith("total")) : columns), ...spread_columns(answer)];
 }

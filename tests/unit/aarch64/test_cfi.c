@@ -57,7 +57,7 @@ __asm__(".text\n"
 static int space_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {
     (void)self;
-    return own_find(address, out);
+    return own_module(address, out);
 }
 
 static rule_word rule_at(const char *place)

@@ -11,6 +11,8 @@
 #define HEAP  UINT64_C(0x10000000)
 #define PAGES 4
 
+enum { TABLE_BITS = 7 };
+
 int getpagesize(void)
 {
     return PAGE;
@@ -24,7 +26,17 @@ static void test_whole_pages(void **state)
     struct footprint_look look = {0};
     struct footprint f = {0};
     uint64_t size = 2 * PAGE + 100, usable = (size + 8 + 15) / 16 * 16 - 8;
-    struct block old, b = {HEAP + 16, size, usable, 0, 0};
+    /* The only live block, as a program has it that was recorded with --sample. */
+    static _Alignas(4096) struct wire_block table[1 << TABLE_BITS];
+    static struct wire_header header;
+    table[0] = (struct wire_block){HEAP + 16, WIRE_ACCOUNT_FIRST, 0, size, usable};
+    header.totals.sample_table = (uintptr_t)table | TABLE_BITS;
+    t.pid = getpid();
+    t.header = &header;
+    t.profile.sample_bytes = 1; /* all are recorded */
+    eras_begin(&t.eras, 0, 1, true);
+    for (uint32_t i = 0; i <= WIRE_ACCOUNT_FIRST; i++)
+        *vec_push(&t.accounts.ledger_accounts) = i == WIRE_ACCOUNT_FIRST;
     *vec_push(&t.ledger.accounts) =
         (struct account){.site = {.domain = DOMAIN_HEAP, .unit_usable = 24}};
     *vec_push(&look.mappings.items) =
@@ -34,7 +46,6 @@ static void test_whole_pages(void **state)
                               .name = "[heap]"};
     *vec_push(&look.runs.items) = (struct page_run){HEAP, HEAP + PAGES * PAGE, PAGE_PRESENT};
     *vec_push(&look.mapping_of) = 0;
-    assert_false(blocks_put(&t.blocks, &b, &old));
     footprint_join(&look, &t, &f);
     assert_u64_equal(f.parts[PART_LIVE], size);
     assert_u64_equal(f.parts[PART_ROUNDING], usable + 8 - size);
@@ -45,7 +56,8 @@ static void test_whole_pages(void **state)
     vec_release(&look.mappings.items);
     vec_release(&look.runs.items);
     vec_release(&look.mapping_of);
-    blocks_release(&t.blocks);
+    vec_release(&t.accounts.ledger_accounts);
+    eras_release(&t.eras);
 }
 
 /* After a fork the first write to a page makes a copy of it, wherever in the page that is. */
