@@ -149,6 +149,19 @@ static uint64_t written_in(struct target *t, struct reader *r)
     return written;
 }
 
+/* How far rings may be read. After it was noted what is due, of whichever ring: what came before that
+ * in sequence is then among it. */
+static void find_heads(struct target *t)
+{
+    t->active.count = 0;
+    for (size_t i = 0; i < t->readers.count; i++) {
+        struct reader *r = &t->readers.items[i];
+        r->head = written_in(t, r);
+        if (r->head > r->at)
+            *vec_push(&t->active) = r;
+    }
+}
+
 #define LOOKS       8
 #define PATIENCE_NS 50000000   /* for threads that have not noticed that an interval has ended, */
 #define TELLING_NS  1000000000 /* and for those that are just telling what they did before */
@@ -186,18 +199,13 @@ static bool look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
             struct reader *r = &t->readers.items[i];
             if (r->tick > tick || accounts_look(t, r, false))
                 continue;
-            if (r->head == r->at) {
-                bool listed = false;
-                for (size_t k = 0; k < t->active.count; k++)
-                    listed |= t->active.items[k] == r;
-                if (!listed)
-                    *vec_push(&t->active) = r;
-            }
-            r->head = r->due = written_in(t, r);
+            r->due = written_in(t, r);
             again = true;
         }
-        if (again)
+        if (again) {
+            find_heads(t);
             drain_until(t, tick, now_ns);
+        }
     }
     accounts_take_counters(t);
     return !again;
@@ -213,7 +221,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0;
     size_t held = 0; /* boundaries: left for a later pass */
-    t->pass_words = t->active.count = 0;
+    t->pass_words = 0;
     accounts_note_counters(t);
     uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
     if (unrecorded > t->unrecorded)
@@ -230,12 +238,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
             t->ledger.lost_events += dropped - r->dropped;
         r->dropped = dropped;
     }
-    for (size_t i = 0; i < t->readers.count; i++) {
-        struct reader *r = &t->readers.items[i];
-        r->head = written_in(t, r);
-        if (r->head > r->at)
-            *vec_push(&t->active) = r;
-    }
+    find_heads(t);
     for (size_t i = 0; i < t->boundaries.count; i++) {
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
