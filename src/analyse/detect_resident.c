@@ -59,8 +59,8 @@ static uint64_t kept_free(const struct findings *f, const struct footprint *l)
     return (double)l->parts[PART_FREE] > used ? l->parts[PART_FREE] - (uint64_t)used : 0;
 }
 
-/* What a program allocates while it is looked at counts as free: then only what was free at the
- * moment before and after is. */
+/* What a program allocates or frees while it is looked at counts as free: then only what was free at
+ * the moment before and after is. Of what was before the first look nothing is known. */
 static uint64_t kept_at(const struct findings *f, const struct footprint *l)
 {
     const struct profile *p = f->places.total.profile;
@@ -70,12 +70,13 @@ static uint64_t kept_at(const struct findings *f, const struct footprint *l)
     if (l->exact)
         return kept;
     const struct footprint *first = p->footprints.items, *last = first + p->footprints.count;
-    const struct footprint *near[] = {l > first ? l - 1 : NULL, l + 1 < last ? l + 1 : NULL};
-    for (size_t i = 0; i < 2; i++) {
-        uint64_t other = near[i] ? near[i]->parts[PART_FREE] + near[i]->parts[PART_HELD] : kept;
-        kept = other < kept ? other : kept;
+    if (l == first)
+        return 0;
+    for (const struct footprint *other = l - 1; other <= l + 1 && other < last; other += 2) {
+        uint64_t then = other->parts[PART_FREE] + other->parts[PART_HELD];
+        kept = then < kept ? then : kept;
     }
-    return p->footprints.count > 1 ? kept : 0;
+    return kept;
 }
 
 static const struct footprint *choose(const struct findings *f)

@@ -28,7 +28,7 @@ static void print_help(void)
           "second what was gained, allocated, and allocated for a moment only. PID is that of the\n"
           "program, of one of its children, or of `tidemark run`; it may be left out if there is "
           "one\n"
-          "recording only. Keys are shown at the bottom, '?' explains them. If the output is not a\n"
+          "recording only. Keys are shown at the bottom, '?' explains them. If output is not a\n"
           "terminal, the table is printed once.\n"
           "\n"
           "  --sort BY        live (default), growth, rate, temporary\n"

@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         void(*function) parameters = inner_next[INNER_##name];                                     \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, asked(), FREE_MAYBE);                                            \
+            event_free(t, p, asked(), FREE_MAYBE);                                                 \
         function arguments;                                                                        \
         if (LIKELY(t != NULL))                                                                     \
             thread_leave();                                                                        \
@@ -102,8 +102,7 @@ void *HOOK_OF(realloc)(void *old, size_t size)
         return function(old, size);
     event_prefetch(t, CALLER());
     if (old)
-        size ? event_realloc(t, old, asked(), FREE_MAYBE)
-             : event_free(t, old, asked(), FREE_MAYBE);
+        size ? event_realloc(t, old, asked(), FREE_MAYBE) : event_free(t, old, asked(), FREE_MAYBE);
     void *p = function(old, size);
     if (UNLIKELY(!p)) {
         if (old && size)

@@ -118,7 +118,7 @@ void HOOK(cfree)(void *p)
         }                                                                                          \
         struct thread *t = thread_enter();                                                         \
         if (LIKELY(t != NULL))                                                                     \
-            event_free(t, p, next.malloc_usable_size, FREE_SURE);                             \
+            event_free(t, p, next.malloc_usable_size, FREE_SURE);                                  \
         else                                                                                       \
             free_beneath(p, next.malloc_usable_size);                                              \
         next.name arguments;                                                                       \

@@ -162,7 +162,7 @@ ALIGNED_NOTHROW_FORM(_ZnamSt11align_val_tRKSt9nothrow_t)
         }                                                                                          \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (t)                                                                                     \
-            event_free(t, p, next.malloc_usable_size, FREE_SURE);                             \
+            event_free(t, p, next.malloc_usable_size, FREE_SURE);                                  \
         ((void(*) parameters)function) arguments;                                                  \
         if (t)                                                                                     \
             thread_leave();                                                                        \

@@ -144,13 +144,13 @@ struct recorder {
     struct rules *rules;
     _Atomic int state;
     bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
-    _Atomic uint32_t generation; /* counts dlclose: remembered addresses may mean something else */
-    _Atomic size_t least_stack;  /* of the threads that were made, the smallest; 0: none was */
+    _Atomic uint32_t generation;  /* counts dlclose: remembered addresses may mean something else */
+    _Atomic size_t least_stack;   /* of the threads that were made, the smallest; 0: none was */
     _Atomic bool several;         /* there is, or was, more than one thread */
     _Atomic uint64_t sequence;    /* numbers that were given out (WIRE_SEQUENCE) */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
-    uint32_t pid; /* of this process; in a new child, until it says hello, its parent's */
+    uint32_t pid;        /* of this process; in a new child, until it says hello, its parent's */
     _Atomic bool python; /* CPython was met, and can be read (python.h) */
     _Atomic bool
         objects_unsettled;      /* its allocators may have been replaced since we wrapped them */

@@ -109,7 +109,7 @@ struct footprint {
     bool exact;   /* the program stood still meanwhile */
     bool partial; /* there may be blocks that were never announced: they count as free */
     uint64_t rss_bytes;
-    uint64_t moved_bytes; /* by which RSS changed between reading the events and the pages */
+    uint64_t moved_bytes; /* by which RSS or the heap changed while it was looked at */
     uint64_t live_bytes;  /* of heap blocks, resident or not */
     uint64_t parts[FOOTPRINT_PARTS];
     uint64_t trim_bytes;         /* of PART_FREE: malloc_trim(0) should give back about as much */

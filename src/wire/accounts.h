@@ -1,6 +1,6 @@
 /*
- * accounts: the counters of a program that counts in place, in memory that it shares with the
- * collector; and the words of the block index, which is in the program's own memory.
+ * accounts: the counters of a program, in memory that it shares with the collector; and the words of
+ * the block index, which is in the program's own memory.
  *
  * An account has what one thread did with the blocks of one stack. Only that thread writes to it.
  * Its counters begin anew with each row: when the tick has moved, the thread writes a row for each

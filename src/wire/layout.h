@@ -325,17 +325,17 @@ enum wire_kind {
     WIRE_NOTHING,   /* never written: a zero word is a sign of damage */
     WIRE_ROW_SMALL, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1: all
                        frees were of temporary blocks (wire/accounts.h) */
-    WIRE_ROW,       /* account | allocs, frees | bytes | freed | slack, slack freed | temps, reallocs
+    WIRE_ROW,      /* account | allocs, frees | bytes | freed | slack, slack freed | temps, reallocs
                        | bytes of temps */
-    WIRE_GROWTH,    /* old address, detail = 1: by realloc | new address | old size | new size |
+    WIRE_GROWTH,   /* old address, detail = 1: by realloc | new address | old size | new size |
                        accounts: old, new | eras: old, new */
-    WIRE_MAP,       /* address | stack, WIRE_MAP_ARENA, from bit WIRE_MAP_EPOCH on
+    WIRE_MAP,      /* address | stack, WIRE_MAP_ARENA, from bit WIRE_MAP_EPOCH on
                        wire_totals.peak_epoch | length; detail: 0, or the pool it is a block of */
-    WIRE_UNMAP,     /* address | length, or what the detail, an enum wire_unmap, says |
+    WIRE_UNMAP,    /* address | length, or what the detail, an enum wire_unmap, says |
                        wire_totals.peak_epoch */
-    WIRE_TICK,      /* tick: what follows happened at or after it | the highest that the heap was
+    WIRE_TICK,     /* tick: what follows happened at or after it | the highest that the heap was
                        before it, or 0 */
-    WIRE_SEQUENCE,  /* number of what follows among all threads (see below) */
+    WIRE_SEQUENCE, /* number of what follows among all threads (see below) */
     WIRE_THREAD_BEGIN, /* tid: what follows is this thread's; detail = 1: which has ended before */
     WIRE_THREAD_END,   /* tid */
     WIRE_THREAD_NAME,  /* tid | 16 bytes of name, detail: at 16 * that. The first ones replace its
@@ -358,14 +358,14 @@ enum wire_unmap {
  * mark. So does dlclose, for reasons of its own; it says so, for its interval need not be kept.
  */
 enum wire_note {
-    WIRE_NOTE_UNLOAD, /* low: the tick that it began */
-    WIRE_NOTE_MARK,   /* low: the tick that it began | time | VM, RSS, shared: pages | minor, major
+    WIRE_NOTE_UNLOAD,  /* low: the tick that it began */
+    WIRE_NOTE_MARK,    /* low: the tick that it began | time | VM, RSS, shared: pages | minor, major
                          faults | 0, or number of the function entered (then without label) | label:
                          64   bytes */
-    WIRE_NOTE_VALUE,  /* low: the tick of the mark it belongs to | double | key: 64 bytes */
-    WIRE_NOTE_PAUSED, /* from here on there may be blocks that were never announced */
-    WIRE_NOTE_POOL,   /* low: a pool's number | its name: 64 bytes */
-    WIRE_NOTE_HELD,   /* low: the tick of the mark it belongs to | a wire_held */
+    WIRE_NOTE_VALUE,   /* low: the tick of the mark it belongs to | double | key: 64 bytes */
+    WIRE_NOTE_PAUSED,  /* from here on there may be blocks that were never announced */
+    WIRE_NOTE_POOL,    /* low: a pool's number | its name: 64 bytes */
+    WIRE_NOTE_HELD,    /* low: the tick of the mark it belongs to | a wire_held */
     WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident |
                           account | size; it is about to be freed */
     WIRE_NOTE_ARENAS,  /* low: the tick of the mark it belongs to | bytes of CPython's arenas that
@@ -412,11 +412,10 @@ static inline uint32_t wire_move_tick(struct wire_header *h)
 static inline unsigned wire_record_words(unsigned kind)
 {
     static const uint8_t words[16] = {
-        [WIRE_NOTHING] = 1,     [WIRE_ROW_SMALL] = 2,    [WIRE_ROW] = 7,
-        [WIRE_GROWTH] = 6,      [WIRE_MAP] = 3,          [WIRE_UNMAP] = 3,
-        [WIRE_TICK] = 2,        [WIRE_SEQUENCE] = 1,     [WIRE_THREAD_BEGIN] = 1,
-        [WIRE_THREAD_END] = 1,  [WIRE_THREAD_NAME] = 3,  [WIRE_PAD] = 1,
-        [WIRE_FORK] = 3,        [WIRE_NOTE] = 16,
+        [WIRE_NOTHING] = 1,      [WIRE_ROW_SMALL] = 2,  [WIRE_ROW] = 7,         [WIRE_GROWTH] = 6,
+        [WIRE_MAP] = 3,          [WIRE_UNMAP] = 3,      [WIRE_TICK] = 2,        [WIRE_SEQUENCE] = 1,
+        [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1, [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,
+        [WIRE_FORK] = 3,         [WIRE_NOTE] = 16,
     };
     return words[kind];
 }

@@ -48,11 +48,10 @@ static inline struct wire_weight wire_weigh(uint64_t period, uint64_t address, u
     const unsigned __int128 blocks = ((unsigned __int128)1 << 95) / p + between;
     const unsigned __int128 bytes = (((unsigned __int128)size << 63) + p / 2) / p;
     const unsigned __int128 slack = ((unsigned __int128)(usable - size) << 63) / p;
-    return (struct wire_weight){.blocks = (uint64_t)(blocks >> 32),
-                                .bytes = (uint64_t)bytes,
-                                .usable = (uint64_t)bytes + (slack < WIRE_SLACK_MOST
-                                                                 ? (uint64_t)slack
-                                                                 : WIRE_SLACK_MOST)};
+    return (struct wire_weight){
+        .blocks = (uint64_t)(blocks >> 32),
+        .bytes = (uint64_t)bytes,
+        .usable = (uint64_t)bytes + (slack < WIRE_SLACK_MOST ? (uint64_t)slack : WIRE_SLACK_MOST)};
 }
 
 #endif

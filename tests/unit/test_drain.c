@@ -53,7 +53,7 @@ static void test_small_rows(void **state)
     record(&r[0], 2, WIRE_WORD(WIRE_ROW_SMALL, 1, counts), sizes, 0, 0);
     record(&r[0], 2, WIRE_WORD(WIRE_ROW_SMALL, 0, counts), sizes, 0, 0);
     const uint64_t large[7] = {WIRE_WORD(WIRE_ROW, 0, account), UINT64_C(1) << 32 | 2, 1000, 20,
-                               UINT64_C(3) << 32 | 4, UINT64_C(2) << 32 | 1, 20};
+                               UINT64_C(3) << 32 | 4,           UINT64_C(2) << 32 | 1, 20};
     record_words(&r[0], 7, large);
     target_drain(t, 1);
     assert_u64_equal(total(t, 2, 0, COL_ALLOCS), 19);

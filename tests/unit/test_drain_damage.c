@@ -345,8 +345,8 @@ static void test_absurd_numbers(void **state)
         row_of_frees(&r[0], UINT32_MAX - account, UINT32_MAX, UINT64_MAX, 0);
         row_of_frees(&r[0], account_of(&r[0], 3, 0), 1, 1, 1);
     }
-    const uint64_t growth[6] = {WIRE_WORD(WIRE_GROWTH, 0, 0), UINT64_MAX, UINT64_MAX, 0, UINT64_MAX,
-                                UINT64_MAX};
+    const uint64_t growth[6] = {
+        WIRE_WORD(WIRE_GROWTH, 0, 0), UINT64_MAX, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX};
     record_words(&r[0], 6, growth);
     map(&r[0], WIRE_LOW48, UINT64_MAX, UINT32_MAX);
     map(&r[0], 0, UINT64_MAX, 1);
@@ -385,15 +385,15 @@ static void test_missing_stacks_cost_little(void **state)
         if (missing)
             t->header->slots_end = UINT32_MAX; /* all of them, and nothing is in any */
         for (uint32_t i = missing * 2500; i < (missing + 1) * 2500; i++) {
-            *account_at(t, first + i) = (struct wire_account){
-                .owner = r[0].shared->owner, .node = missing ? UINT32_MAX - i : 1};
+            *account_at(t, first + i) = (struct wire_account){.owner = r[0].shared->owner,
+                                                              .node = missing ? UINT32_MAX - i : 1};
             row(&r[0], first + i, 1, 1, 0);
         }
         took[missing] = clock();
         target_drain(t, 1); /* minutes in a large program, if every row reads all nodes again */
         took[missing] = clock() - took[missing];
     }
-    assert_true(took[1] < 1000 * (took[0] + 1)); /* 50 times as long, with a system call each */
+    assert_true(took[1] < 1000 * took[0] + CLOCKS_PER_SEC); /* 50 times, with a system call each */
     assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 2500);
     assert_u64_equal(t->ledger.incomplete_stacks, 2500);
     target_free(t);
@@ -415,8 +415,12 @@ static void test_random_words(void **state)
                                                             : unit_random(&random) & WIRE_LOW48;
                     uint64_t second = unit_random(&random) >> unit_random(&random) % 64;
                     uint64_t words[WIRE_RECORD_MAX] = {
-                        WIRE_WORD(kind, unit_random(&random) & 0xfff, low), second,
-                        unit_random(&random) >> unit_random(&random) % 64, second, second, low};
+                        WIRE_WORD(kind, unit_random(&random) & 0xfff, low),
+                        second,
+                        unit_random(&random) >> unit_random(&random) % 64,
+                        second,
+                        second,
+                        low};
                     record_words(&r[i], wire_record_words((unsigned)kind) ?: 1, words);
                 }
                 if (unit_random(&random) % 16 == 0)

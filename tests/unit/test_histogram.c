@@ -178,8 +178,8 @@ static void test_cells(void **state)
 /* `size` of an account's block, which is about to be freed. */
 static void touched(struct ring *r, uint32_t account, uint64_t size, uint64_t untouched)
 {
-    const uint64_t words[WIRE_RECORD_MAX] = {
-        WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, 0x100000), untouched, account, size};
+    const uint64_t words[WIRE_RECORD_MAX] = {WIRE_WORD(WIRE_NOTE, WIRE_NOTE_TOUCHED, 0x100000),
+                                             untouched, account, size};
     record_words(r, WIRE_RECORD_MAX, words);
 }
 
@@ -215,9 +215,11 @@ static void test_untouched_from_rings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_buckets),           cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_eras),
         cmocka_unit_test(test_ledger_histograms),
-        cmocka_unit_test(test_cells),  cmocka_unit_test(test_untouched_from_rings),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_untouched_from_rings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

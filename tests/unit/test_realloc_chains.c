@@ -22,8 +22,8 @@ struct step {
 static void tell(struct ring *r, struct step s)
 {
     uint64_t accounts = (uint64_t)account_of(r, s.old_stack, 0) << 32 | account_of(r, s.stack, 0);
-    const uint64_t words[6] = {WIRE_WORD(WIRE_GROWTH, s.by_realloc, s.from), s.to, s.old_size,
-                               s.size, accounts, 0};
+    const uint64_t words[6] = {
+        WIRE_WORD(WIRE_GROWTH, s.by_realloc, s.from), s.to, s.old_size, s.size, accounts, 0};
     record_words(r, 6, words);
 }
 
@@ -105,8 +105,11 @@ static void test_two_threads(void **state)
             struct ring *by = &r[(first + i) % 2];
             uint32_t old = account_of(&r[(first + i + 1) % 2], 1, 0), own = account_of(by, 1, 0);
             const uint64_t words[6] = {WIRE_WORD(WIRE_GROWTH, 1, 0x10000 * (i + 1)),
-                                       0x10000 * (i + 2), UINT64_C(100) << i, UINT64_C(200) << i,
-                                       (uint64_t)old << 32 | own, 0};
+                                       0x10000 * (i + 2),
+                                       UINT64_C(100) << i,
+                                       UINT64_C(200) << i,
+                                       (uint64_t)old << 32 | own,
+                                       0};
             sequence(by, i + 1);
             record_words(by, 6, words);
         }
@@ -273,14 +276,10 @@ static void test_many_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_doubling),
-        cmocka_unit_test(test_by_realloc),
-        cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_address_taken_meanwhile),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_counted_where_it_began),
-        cmocka_unit_test(test_any_size),
-        cmocka_unit_test(test_many_at_a_time),
+        cmocka_unit_test(test_doubling),    cmocka_unit_test(test_by_realloc),
+        cmocka_unit_test(test_two_threads), cmocka_unit_test(test_address_taken_meanwhile),
+        cmocka_unit_test(test_places),      cmocka_unit_test(test_counted_where_it_began),
+        cmocka_unit_test(test_any_size),    cmocka_unit_test(test_many_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,8 +104,8 @@ static bool adds(uintptr_t address, size_t i)
 static bool removes(uintptr_t address, size_t i)
 {
     struct indexed b = {0}, want = numbered(i);
-    bool found = sample_may_be((const void *)address) &&
-                 sample_find((const void *)address, &b, true);
+    bool found =
+        sample_may_be((const void *)address) && sample_find((const void *)address, &b, true);
     if (found)
         assert_memory_equal(&b, &want, sizeof b);
     return found;

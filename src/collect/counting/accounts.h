@@ -1,6 +1,5 @@
 /*
- * accounts: what a program that counts in place has counted (wire/accounts.h), on its way to the
- * ledger.
+ * accounts: what a program has counted (wire/accounts.h), on its way to the ledger.
  *
  * Rows come through the rings. What a thread has counted since its last row is read from its
  * accounts where that is needed: at the end of an interval that the thread has not noticed yet, for
@@ -73,7 +72,7 @@ void accounts_let_go(const struct accounts *a);
 void accounts_freeze(struct target *t);
 void accounts_thaw(struct target *t);
 
-/* A record that only such a program writes. */
+/* A row, or a step of an array that grows. */
 void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
 /* Reads what a thread has not told yet; false: it was just telling, and its ring has more.
  * `ended`: it never will. */

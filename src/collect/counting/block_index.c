@@ -303,7 +303,6 @@ out:
 #define SAMPLE_BITS_MOST 24 /* of the places that the table may have */
 
 struct listing {
-    struct target *target;
     VEC(struct block) blocks; /* of each, `site` is the account */
 };
 
@@ -319,8 +318,8 @@ static void list(void *context, const struct block *b, uint32_t account)
 static bool read_table(struct reading *k)
 {
     struct wire_block piece[PIECE / sizeof(struct wire_block)];
-    uint64_t where = atomic_load_explicit(&k->target->header->totals.sample_table,
-                                          memory_order_acquire);
+    uint64_t where =
+        atomic_load_explicit(&k->target->header->totals.sample_table, memory_order_acquire);
     uint64_t start = where & ~UINT64_C(4095), bits = where & 4095;
     if (!where)
         return true;
@@ -348,7 +347,7 @@ static int by_address(const void *a, const void *b)
 
 static bool each_sampled(struct target *t, block_visit *visit, void *context)
 {
-    struct listing l = {.target = t};
+    struct listing l = {0};
     struct reading k = {.target = t, .found = list, .context = &l, .pagemap = -1};
     uint32_t now = eras_now(&t->eras);
     remote_memory_open(&k.memory, t->pid);
@@ -488,8 +487,7 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
 bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
 {
     struct nearest n;
-    if (!find_holding(t, address, lowest, false, &n) ||
-        n.block.birth >= t->header->first_era)
+    if (!find_holding(t, address, lowest, false, &n) || n.block.birth >= t->header->first_era)
         return false;
     *out = n.block;
     return true;

@@ -1,7 +1,7 @@
 /*
  * block_index: the live blocks of a process, in order of address.
  *
- * A program that counts in place keeps them in its own memory (wire/accounts.h), which is read
+ * The program keeps them in its own memory (wire/accounts.h), which is read
  * through /proc/PID/mem each time, a window of addresses after the other: nothing is kept here, so
  * the collector needs no memory per block. What is read is as the program left it: whole if it
  * stands still, else without what changed meanwhile. Nonsense is passed over.

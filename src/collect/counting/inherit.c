@@ -47,7 +47,8 @@ void inherit_fork(struct target *t, uint32_t number)
                         t->program_mmaps.items.items[k].end);
     address_set_copy(&image.maps, &t->inheritance.maps);
     address_set_copy(&image.loader, &t->scan.loader);
-    image.bytes = (image.maps.items.count + image.loader.items.count) * sizeof *image.maps.items.items;
+    image.bytes =
+        (image.maps.items.count + image.loader.items.count) * sizeof *image.maps.items.items;
     *vec_push(&t->inheritance.images) = image;
 }
 

@@ -70,7 +70,7 @@ struct ledger {
     struct map others;   /* domain | thread | node -> account, of those that are not the first */
     VEC(uint32_t) dirty; /* accounts with a delta */
     VEC(struct delta) deltas;
-    bool timed; /* stacks of CPU time are the program's own: its timers took the samples */
+    bool timed;         /* stacks of CPU time are the program's own: its timers took the samples */
     struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;

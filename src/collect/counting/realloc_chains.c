@@ -34,7 +34,8 @@ static inline struct chain_link *set_of(const struct realloc_chains *c, uint64_t
 
 static inline bool is_at(const struct chain_link *link, const struct block *b)
 {
-    return link->address == b->address && link->size == b->size && link->birth == b->birth;
+    return link->serial && link->address == b->address && link->size == b->size &&
+           link->birth == b->birth;
 }
 
 static inline struct chain_link *find_link(const struct realloc_chains *c, const struct block *b)

@@ -5,12 +5,8 @@
 #include "collect/counting/target.h"
 #include "collect/counting/weights.h"
 
-void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
-                    uint64_t size)
+static void add(struct target *t, struct block b, uint64_t bytes)
 {
-    struct block b = {.address = address, .size = size, .usable = size};
-    if (!size || !accounts_site(t, (uint32_t)account, &b.site))
-        return;
     uint32_t *index = map_at(&t->untouched.look_of, b.site);
     if (*index == MAP_NONE) {
         *index = (uint32_t)t->untouched.looks.count;
@@ -25,6 +21,28 @@ void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t
     if (t->profile.sample_bytes) /* in proportion; so large a block stands for few others */
         bytes = (uint64_t)((double)bytes / (double)b.size * (double)weight.bytes);
     k->untouched += bytes;
+}
+
+void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
+                    uint64_t size)
+{
+    struct block b = {.address = address, .size = size, .usable = size};
+    if (!size)
+        return;
+    if (accounts_site(t, (uint32_t)account, &b.site))
+        add(t, b, bytes);
+    else /* its thread has ended, and the last that it told is still to be read */
+        *vec_push(&t->untouched.early) = (struct early_look){b, bytes, (uint32_t)account};
+}
+
+void untouched_settle(struct target *t)
+{
+    for (size_t i = 0; i < t->untouched.early.count; i++) {
+        struct early_look e = t->untouched.early.items[i];
+        if (accounts_site(t, e.account, &e.block.site))
+            add(t, e.block, e.bytes);
+    }
+    t->untouched.early.count = 0;
 }
 
 static int by_site(const void *a, const void *b)
@@ -45,5 +63,6 @@ void untouched_finish(struct target *t)
 void untouched_release(struct untouched *u)
 {
     vec_release(&u->looks);
+    vec_release(&u->early);
     map_release(&u->look_of);
 }

@@ -6,18 +6,29 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "collect/counting/blocks.h"
 #include "store/recording.h"
 
 struct target;
 
+/* At a block whose account is not known yet. */
+struct early_look {
+    struct block block;
+    uint64_t bytes; /* that were never resident */
+    uint32_t account;
+};
+
 struct untouched {
     VEC(struct freed_look) looks; /* at large blocks that were freed, one for each site */
     struct map look_of;           /* site -> its number there */
+    VEC(struct early_look) early;
 };
 
 /* A WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never resident. */
 void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
                     uint64_t size);
+/* All that the program told has been read. */
+void untouched_settle(struct target *t);
 /* Fills target.profile's looks. */
 void untouched_finish(struct target *t);
 void untouched_release(struct untouched *u);

@@ -111,10 +111,17 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
+/* What the program says that it has live at this moment. */
+static uint64_t live_now(struct target *t)
+{
+    uint64_t live = t->header ? atomic_load(&t->header->totals.live_bytes) : 0;
+    return live <= INT64_MAX ? live : 0; /* threads tell of what they freed before others tell */
+}
+
 /*
- * Reads the events first, and then the pages: what the program allocates in between would count as
- * free. So this is done again if RSS has changed meanwhile. If the program is too fast for that, how
- * much it changed is kept with what was seen.
+ * Reads the counters first, then the pages, and then the blocks: what the program allocates or frees
+ * in between would count as free. So this is done again if RSS or the heap has changed meanwhile. If
+ * the program is too fast for that, how much it changed is kept with what was seen.
  */
 static void look_at_running(struct footprint_look *l, struct target *t, enum footprint_kind kind,
                             uint64_t time_ns)
@@ -131,8 +138,13 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
         }
         stamp_take(t, now_ns, &before);
         target_drain(t, now_ns);
+        uint64_t live = live_now(t);
         footprint_look(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
+        l->footprint.live_bytes = live_now(t);
+        uint64_t heap_moved = apart(l->footprint.live_bytes, live);
         l->footprint.moved_bytes = apart(l->footprint.rss_bytes, before.rss_bytes);
+        if (heap_moved > l->footprint.moved_bytes)
+            l->footprint.moved_bytes = heap_moved;
         cost_ns += monotonic_ns() - begun;
         if (l->footprint.moved_bytes <= l->footprint.rss_bytes / MOVED_SHARE)
             break;
@@ -167,7 +179,9 @@ void footprint_finish(struct footprint_look *l, struct target *t)
     t->footprint.marks = t->marks.pending.count;
     if (l->mappings.items.count) {
         struct footprint f = l->footprint;
-        f.live_bytes = t->ledger.live.bytes;
+        /* Blocks that went while it was looked at are not among those that were seen. */
+        if (f.kind == FOOTPRINT_EXIT || f.live_bytes > t->ledger.live.bytes)
+            f.live_bytes = t->ledger.live.bytes;
         f.partial = target_may_lack_blocks(t);
         *vec_push(&p->footprints) = f;
     }

@@ -20,8 +20,8 @@
  *
  * Footprints are taken when the program begins to end, at snapshots, soon after marks, and now and
  * then. At the end the program stands still and the account is exact. Otherwise it runs on, and
- * what it allocates meanwhile counts as free: how much RSS changed between the reading of events and
- * that of pages is a bound of that (moved_bytes). The first mark always gets a footprint, later
+ * what it allocates or frees meanwhile counts as free: how much RSS and the heap changed is a bound of
+ * that (moved_bytes). The first mark always gets a footprint, later
  * ones as often as 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more,
  * every second one is dropped, but never the first and the last.
  *
