@@ -4,7 +4,7 @@ import os
 from harness import cases
 from test_allocation_functions import HEAP_FAMILY, OPERATOR_NEW, ROUNDS, check_family, check_reallocs
 
-LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+LIBRARIES = "/usr/lib/%s-linux-gnu" % os.uname().machine
 ALLOCATORS = dict(jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc.so.4", tcmalloc_minimal="libtcmalloc_minimal.so.4",
                   mimalloc="libmimalloc.so.2")
 WAYS = ("linked", "preloaded")
