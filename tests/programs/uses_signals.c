@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 static volatile sig_atomic_t profiled, real_time[65];
 static pthread_t waiter;
 static atomic_int received;
+static atomic_bool blocks; /* the waiter: what comes now is not its end */
 
 static void on_prof(int number)
 {
@@ -53,6 +55,7 @@ static void *wait_for_signals(void *count)
     sigfillset(&all);
     sigdelset(&all, SIGPROF);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
+    blocks = true;
     for (long i = 0; i < (long)count; i++) {
         spin_ms(20);
         if (sigwait(&all, &number) || number != SIGUSR1)
@@ -81,6 +84,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < taken; i++)
         sigaction(64 - i, &action, NULL);
     pthread_create(&waiter, NULL, wait_for_signals, (void *)5L);
+    while (!blocks)
+        usleep(1000);
     for (int i = 0; i < 5; i++) {
         spin_ms(20);
         pthread_kill(waiter, SIGUSR1);
