@@ -254,10 +254,10 @@ static bool told_take(uintptr_t address, struct indexed *out)
     return true;
 }
 
-static struct indexed small_read(uint64_t word, uint32_t bits)
+static struct indexed small_read(uint64_t word)
 {
-    uint32_t low = WIRE_SLOT_LOW(word), granule = 1u << bits;
-    uint64_t usable = granule - index_top.spacing + WIRE_SLOT_BEYOND(low, granule);
+    uint32_t low = WIRE_SLOT_LOW(word);
+    uint64_t usable = WIRE_SLOT_APART(low) - index_top.spacing;
     return (struct indexed){WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word),
                             usable - WIRE_SLOT_SLACK(low), usable};
 }
@@ -266,9 +266,9 @@ static bool small_take(uintptr_t address, unsigned class, struct indexed *out)
 {
     _Atomic uint64_t *slot = slot_of(address, class, false);
     uint64_t word = slot ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
-    if (!word || (word & 15) != (address >> 3 & 15))
+    if (!word || (word & 7) != (address >> 3 & 7))
         return false;
-    *out = small_read(word, index_bits(class));
+    *out = small_read(word);
     atomic_store_explicit(slot, 0, memory_order_relaxed);
     return true;
 }
@@ -328,7 +328,7 @@ bool index_put(uintptr_t address, const struct indexed *b, bool told, struct ind
         _Atomic uint64_t *slot = place;
         uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
         if (UNLIKELY(word)) {
-            *old = small_read(word, bits);
+            *old = small_read(word);
             replaced = true;
         }
         atomic_store_explicit(slot, WIRE_SLOT(b->account, index_era(b->era), low),

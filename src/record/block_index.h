@@ -77,15 +77,18 @@ static inline bool index_is_small(uint64_t apart)
            (2u << WIRE_SMALL_BITS) - (1u << WIRE_GRANULE_LEAST);
 }
 
+/* Few classes: where sizes are mixed, each touches its own pages for the same part of the heap. */
 static inline unsigned index_class_of_small(uint64_t apart)
 {
-    return 63 - (unsigned)__builtin_clzll(apart);
+    unsigned bits = 63 - (unsigned)__builtin_clzll(apart);
+    return bits < WIRE_SMALL_MOST ? bits : WIRE_SMALL_MOST;
 }
 
 static inline unsigned index_class(uint64_t apart)
 {
-    unsigned bits = index_class_of_small(apart | 1u << WIRE_GRANULE_LEAST);
-    return bits < WIRE_GRANULE_MOST ? bits : WIRE_GRANULE_MOST;
+    if (__builtin_expect(apart < 2u << WIRE_SMALL_BITS, 1))
+        return index_class_of_small(apart | 1u << WIRE_GRANULE_LEAST);
+    return apart < 1u << WIRE_GRANULE_MOST ? WIRE_MIDDLE_BITS : WIRE_GRANULE_MOST;
 }
 
 static inline unsigned index_told_class(uintptr_t address)

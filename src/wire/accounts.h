@@ -87,7 +87,9 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
  * there on a wire_block.
  */
 #define WIRE_REGION_BITS   24
-#define WIRE_SMALL_BITS    7
+#define WIRE_SMALL_BITS    7 /* what a block of one word takes has as many and one more at the most */
+#define WIRE_SMALL_MOST    5 /* the granules of those have */
+#define WIRE_MIDDLE_BITS   8 /* and of those up to 2^WIRE_GRANULE_MOST */
 #define WIRE_GRANULE_LEAST 3
 #define WIRE_GRANULE_MOST  12
 #define WIRE_TOLD_CLASSES  2 /* of blocks whose size must be told, by granules of 8 and 16 */
@@ -116,22 +118,22 @@ struct wire_wide {
 static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 
 /*
- * A small slot: account 26 bits, era 22, slack 8, and 8 that say which block it is: bits 3 to 6 of
- * what it takes (what can be used, and the spacing) and of its address. Those from the granule on
- * follow from the slot and its part. Or, told: size 15, and whether the block is as large as the
- * next multiple of 16.
+ * A small slot: account 26 bits, era 22, slack 8, and 8 that say which block it is: bits 3 to 7 of
+ * what it takes (what can be used, and the spacing), and 3 to 5 of its address; those from the
+ * granule on follow from the slot. Or, told: size 15, and whether the block is as large as the next
+ * multiple of 16.
  */
-#define WIRE_SLOT_ACCOUNT(w)           ((uint32_t)((w) >> 38))
-#define WIRE_SLOT_ERA(w)               ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
-#define WIRE_SLOT_LOW(w)               ((uint32_t)(w)&0xffffu)
-#define WIRE_SLOT(account, era, low)   ((uint64_t)(account) << 38 | (uint64_t)(era) << 16 | (low))
-#define WIRE_SLOT_TAG(apart, address)  ((uint32_t)((apart) << 1 & 0xf0) | ((address) >> 3 & 15))
-#define WIRE_SLOT_PLACE(low, granule)  ((low) << 3 & 0x78 & ((granule)-1))
-#define WIRE_SLOT_BEYOND(low, granule) ((low) >> 1 & 0x78 & ((granule)-1))
-#define WIRE_SLOT_SLACK(low)           ((low) >> 8)
-#define WIRE_TOLD_ROUNDED              0x8000u
-#define WIRE_TOLD_WIDE                 0x7fffu /* the size is in the table of those */
-#define WIRE_ERA_MOST                  0x3fffffu
+#define WIRE_SLOT_ACCOUNT(w)          ((uint32_t)((w) >> 38))
+#define WIRE_SLOT_ERA(w)              ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
+#define WIRE_SLOT_LOW(w)              ((uint32_t)(w)&0xffffu)
+#define WIRE_SLOT(account, era, low)  ((uint64_t)(account) << 38 | (uint64_t)(era) << 16 | (low))
+#define WIRE_SLOT_TAG(apart, address) ((uint32_t)((apart)&0xf8) | ((address) >> 3 & 7))
+#define WIRE_SLOT_PLACE(low, granule) ((low) << 3 & 0x38 & ((granule)-1))
+#define WIRE_SLOT_APART(low)          ((low)&0xf8)
+#define WIRE_SLOT_SLACK(low)          ((low) >> 8)
+#define WIRE_TOLD_ROUNDED             0x8000u
+#define WIRE_TOLD_WIDE                0x7fffu /* the size is in the table of those */
+#define WIRE_ERA_MOST                 0x3fffffu
 
 static inline uint32_t wire_slot_bytes(uint32_t granule_bits)
 {

@@ -59,7 +59,7 @@ static void add_word(struct reading *k, const struct wire_index_part *p, uint64_
     } else {
         uint64_t granule = UINT64_C(1) << p->granule_bits;
         address += WIRE_SLOT_PLACE(low, granule);
-        usable = granule - p->spacing + WIRE_SLOT_BEYOND(low, granule);
+        usable = WIRE_SLOT_APART(low) - p->spacing;
         size = usable - WIRE_SLOT_SLACK(low);
     }
     add(k, address, WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size, usable);
@@ -426,7 +426,9 @@ static void look_in_part(struct reading *k, const struct wire_index_part *p, uin
     uint64_t start = p->region << WIRE_REGION_BITS, end = start + (UINT64_C(1) << WIRE_REGION_BITS);
     uint32_t bytes = wire_slot_bytes(p->granule_bits);
     bool open_ended = p->granule_bits == WIRE_GRANULE_MOST;
-    uint64_t reach = p->told ? WIRE_TOLD_WIDE : UINT64_C(2) << p->granule_bits;
+    uint64_t reach = p->told                              ? WIRE_TOLD_WIDE
+                     : p->granule_bits <= WIRE_SMALL_BITS ? UINT64_C(2) << WIRE_SMALL_BITS
+                                                          : UINT64_C(1) << WIRE_GRANULE_MOST;
     if (!open_ended && address - lowest > reach)
         lowest = address - reach;
     if (lowest >= end || address < start || !is_sound(p))
