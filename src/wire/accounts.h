@@ -87,9 +87,9 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
  * there on a wire_block.
  */
 #define WIRE_REGION_BITS   24
-#define WIRE_SMALL_BITS    7 /* what a block of one word takes has as many and one more at the most */
-#define WIRE_SMALL_MOST    5 /* the granules of those have */
-#define WIRE_MIDDLE_BITS   8 /* and of those up to 2^WIRE_GRANULE_MOST */
+#define WIRE_SMALL_BITS    7 /* small blocks take less than 2^8 bytes; their slots are one word, */
+#define WIRE_SMALL_MOST    5 /* and their granules at most 2^5 bytes */
+#define WIRE_MIDDLE_BITS   8 /* the granule of blocks that take less than 2^WIRE_GRANULE_MOST */
 #define WIRE_GRANULE_LEAST 3
 #define WIRE_GRANULE_MOST  12
 #define WIRE_TOLD_CLASSES  2 /* of blocks whose size must be told, by granules of 8 and 16 */
