@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -135,16 +136,26 @@ static int begin(struct input *s, struct err *err)
     return 0;
 }
 
+/* A FIFO that is opened before its writer would read as an empty file. */
+static void wait_for_a_writer(int fifo)
+{
+    struct pollfd wanted = {.fd = fifo, .events = POLLIN};
+    while (poll(&wanted, 1, -1) < 0 && errno == EINTR)
+        ;
+}
+
 int input_open(struct input *s, const char *path, struct err *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     struct stat st;
     *s = (struct input){.name = is_stdin ? "standard input" : path};
-    /* Not blocking: a FIFO that nobody writes to would hold us up before we know what it is. */
+    /* Not blocking: some devices wait in open(). */
     s->fd = is_stdin ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (s->fd < 0)
         return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
     int code = 0;
+    if (fstat(s->fd, &st) == 0 && !is_stdin && S_ISFIFO(st.st_mode))
+        wait_for_a_writer(s->fd);
     if (fstat(s->fd, &st) || (!is_stdin && fcntl(s->fd, F_SETFL, 0)))
         code = err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
     else if (S_ISDIR(st.st_mode))

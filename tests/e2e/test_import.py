@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from exported import record, same
 from harness import cases, line_of
@@ -540,6 +541,31 @@ def test_usage(t):
     t.equal("the input is as it was", open(path).read(), FOLDED)
     t.run("import", path)
     t.equal("default name", (t.status, t.stdout), (0, "a.tide\n"))
+
+
+def has_open(child, path):
+    try:
+        return any(os.path.realpath(f"/proc/{child.pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{child.pid}/fd"))
+    except OSError:
+        return False
+
+
+def test_fifo_before_its_writer(t):
+    """A FIFO is read from its first byte to its end, whoever opens it first."""
+    fifo, out = t.file("fifo"), t.file("out.tide")
+    os.mkfifo(fifo)
+    child = subprocess.Popen([t.tidemark, "import", fifo, "-o", out, "--format", "folded"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not has_open(child, os.path.realpath(fifo)) and child.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.1)  # an import that does not wait has ended by now, as a rule
+    t.equal("waits", child.poll(), None)
+    if child.returncode is None:
+        with open(fifo, "w") as pipe:
+            pipe.write("main;f 7\n")
+        child.wait()
+    t.equal("exit status", child.returncode, 0)
+    t.equal("folded", t.run("flame", out, "--folded")[0], "main;f 7\n")
 
 
 def test_interrupted(t):
