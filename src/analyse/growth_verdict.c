@@ -336,8 +336,8 @@ static bool leak_matters(const struct growth *g)
     double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
     if (!leaks_in_time(g))
         return false;
-    if (process_grows(g))
-        others = g->rates.rss;
+    if (process_grows(g)) /* if nothing else is known to grow, it is about what is lost */
+        others = growth_main_part(g) == GAIN_LOST ? 0 : g->rates.rss;
     else if (growth_grows(g, GROWTH_LIVE))
         others = g->trends[GROWTH_LIVE].slope;
     return !(rate < LOST_SHARE * others);
