@@ -151,6 +151,7 @@ static bool is_hopeless(struct scanning *s)
     if (!block_index_count(t) || cost_ns <= s->limit_ns)
         return false;
     refuse(s, cost_ns, block_index_count(t), &err);
+    s->estimate_ns = block_index_count(t) * COST_REACH; /* they are summed up all the same */
     s->unreachable = xstrdup(err.text);
     return true;
 }
@@ -163,10 +164,12 @@ static int check_cost(struct scanning *s, struct err *err)
              bytes = address_set_bytes(&s->memory.resident);
     if (s->limit_ns == UINT64_MAX)
         return 0;
+    s->estimate_ns = blocks * COST_REACH;
     if (t->forked && !t->has_forked && s->memory.residency) {
         cost_ns = bytes / PAGE * COST_PAGE + blocks * COST_REACH;
         if (cost_ns > s->limit_ns)
             return refuse(s, cost_ns, blocks, err);
+        s->estimate_ns = cost_ns;
         if (memory_find_written(&s->memory))
             bytes = address_set_bytes(&s->memory.written);
     }
@@ -174,7 +177,10 @@ static int check_cost(struct scanning *s, struct err *err)
         blocks += block_index_count_inherited(t);
     cost_ns += (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes);
     cost_ns += blocks * COST_REACH;
-    return cost_ns > s->limit_ns ? refuse(s, cost_ns, blocks, err) : 0;
+    if (cost_ns > s->limit_ns)
+        return refuse(s, cost_ns, blocks, err);
+    s->estimate_ns = cost_ns;
+    return 0;
 }
 
 /* --- sums without reach ----------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ struct scanning {
     struct footprint_look *footprint;   /* to be filled while it stands still; NULL: none */
     uint64_t limit_ns;                  /* of processor time, for all of it (end_budget.h) */
     uint64_t cost_ns;                   /* that another thread used for it */
+    uint64_t estimate_ns;               /* of what was done, by counts; the sums afterwards too */
     bool left_out;                      /* it would have taken longer */
     bool in_flight; /* a thread stands in the middle of realloc: nobody knows where its block is */
     uint64_t time_ns, held_ns;

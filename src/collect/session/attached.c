@@ -224,7 +224,7 @@ static void last_look(struct session *s)
         uint64_t begun = end_budget_start();
         scan_look(&look);
         scan_finish(&look);
-        end_budget_stop(s, t, begun, look.cost_ns);
+        end_budget_stop(s, t, begun, look.cost_ns, end_budget_most(look.estimate_ns));
     }
 }
 

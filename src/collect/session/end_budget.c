@@ -7,8 +7,9 @@
 #define PROGRAM_ALWAYS_NS 20000000 /* a step that takes no more is always done */
 #define FORKED_LEAST_NS   UINT64_C(100000000)
 #define FORKED_SHARE      40      /* 2.5 % of the session, for all of them */
-#define FORKED_ALWAYS_NS  1000000 /* likewise */
+#define FORKED_ALWAYS_NS  2000000 /* likewise */
 #define STEPS_AT_ONE_TIME 2       /* one forked process leaves as much for the others */
+#define ESTIMATES_MOST    2       /* times its estimate: what a step counts for at the most */
 
 static uint64_t greater(uint64_t a, uint64_t b)
 {
@@ -34,10 +35,18 @@ uint64_t end_budget_start(void)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns)
+uint64_t end_budget_most(uint64_t estimate_ns)
+{
+    return estimate_ns * ESTIMATES_MOST;
+}
+
+uint64_t end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns,
+                         uint64_t most_ns)
 {
     uint64_t spent = end_budget_start() - start + more_ns;
+    spent = spent < most_ns ? spent : most_ns;
     t->end_spent_ns += spent;
     if (t->forked)
         s->forked_spent_ns += spent;
+    return spent;
 }

@@ -9,8 +9,11 @@
  *
  * Budgets are in processor time, so that what is done depends little on what else runs here. What a
  * step takes is estimated from counts before it begins; a step that does not fit is left out. A step
- * that is small by that estimate (20 ms; 1 ms of a forked process) is always done, so that small
- * programs get the same answers on machines on which the steps before took many times as long.
+ * that is small by that estimate (20 ms; 2 ms of a forked process) is always done.
+ *
+ * A busy machine takes many times as long for the same step, in processor time too. No step therefore
+ * counts for more than twice its estimate: what is left for the next one follows from what the
+ * processes have, and the same program gets the same answers on every machine.
  */
 #ifndef TIDE_COLLECT_SESSION_END_BUDGET_H
 #define TIDE_COLLECT_SESSION_END_BUDGET_H
@@ -22,7 +25,10 @@ uint64_t end_budget_left(const struct session *s, const struct target *t);
 
 /* What the calling thread uses from here on to end_budget_stop counts. */
 uint64_t end_budget_start(void);
-/* `more_ns`: what other threads used for it. */
-void end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns);
+/* `more_ns`: what other threads used for it. `most_ns`: what counts at the most. Returns what counts. */
+uint64_t end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns,
+                         uint64_t most_ns);
+/* The most that counts for a step, by its estimate. */
+uint64_t end_budget_most(uint64_t estimate_ns);
 
 #endif

@@ -100,7 +100,7 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
 /* What is done at the end of a process besides the scan, and what the scan may take. */
 struct end_plan {
     bool footprint, maps;
-    uint64_t scan_ns;
+    uint64_t scan_ns, others_ns; /* others_ns: the estimate of the other two */
 };
 
 static void leave_out(struct target *t, const char *what, uint64_t cost_ns)
@@ -128,8 +128,9 @@ static struct end_plan plan_end(const struct session *s, struct target *t)
         leave_out(t, "the account of resident memory", footprint_ns);
     if (capture && !plan.maps)
         leave_out(t, "the list of mappings", maps_ns);
+    plan.others_ns = (plan.footprint ? footprint_ns : 0) + (plan.maps ? maps_ns : 0);
     if (left != UINT64_MAX)
-        plan.scan_ns -= (plan.footprint ? footprint_ns : 0) + (plan.maps ? maps_ns : 0);
+        plan.scan_ns -= plan.others_ns;
     return plan;
 }
 
@@ -139,6 +140,7 @@ struct ending {
     struct scanning look;
     struct footprint_look pages;
     uint64_t reserved_ns; /* of the budget, for the sums */
+    uint64_t most_ns;     /* that these count for */
 };
 
 static void finish_ending(struct session *s, struct ending *e)
@@ -150,7 +152,7 @@ static void finish_ending(struct session *s, struct ending *e)
         footprint_finish(&e->pages, t);
     if (!s->options->no_scan)
         scan_finish(&e->look);
-    end_budget_stop(s, t, begun, 0);
+    end_budget_stop(s, t, begun, 0, e->most_ns);
     free(e);
 }
 
@@ -186,7 +188,7 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     if (s->samples) /* whose pages it touched is seen in its memory */
         samples_drain(s->samples, true);
-    uint64_t begun = end_budget_start(), spent = s->forked_spent_ns;
+    uint64_t begun = end_budget_start();
     struct end_plan plan = plan_end(s, t);
     struct ending *e = xcalloc(1, sizeof *e);
     e->look = (struct scanning){.target = t,
@@ -219,8 +221,10 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     client_reply(v, 0, -1, 0, 0);
     e->look.waiting = NULL;
-    end_budget_stop(s, t, begun, e->look.cost_ns);
-    e->reserved_ns = s->forked_spent_ns - spent;
+    uint64_t most = end_budget_most(plan.others_ns + e->look.estimate_ns); /* with the sums */
+    uint64_t spent = end_budget_stop(s, t, begun, e->look.cost_ns, most);
+    e->most_ns = most - spent;
+    e->reserved_ns = !t->forked ? 0 : spent < e->most_ns ? spent : e->most_ns;
     s->forked_spent_ns += e->reserved_ns;
     *vec_push(&s->endings) = e;
     if (!t->forked || s->endings.count >= ENDINGS_MOST)
