@@ -33,8 +33,6 @@ struct counting {
     uint32_t cells, cells_end;
     struct account_table own, others;
     int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
-    uint8_t freed_class;  /* of the last block that it freed (block_index.h); */
-    bool freed_alike;     /* the one before was of the same */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {
         uintptr_t address; /* the same, until it does anything else to the heap; else 0 */
