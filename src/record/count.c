@@ -82,8 +82,10 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
     /* A peak that this block made has it. Of one that another thread has noted meanwhile, nobody
      * knows. */
     if (change > PENDING_MOST && epoch != before && !raised) {
-        atomic_store_explicit(&s->unsure_bytes, (uint64_t)change, memory_order_relaxed);
-        atomic_store_explicit(&s->unsure_epoch, epoch, memory_order_relaxed);
+        uint64_t unsure = count_load(&s->unsure);
+        while (!atomic_compare_exchange_weak(&s->unsure, &unsure,
+                                             wire_unsure_add(unsure, epoch, (uint64_t)change)))
+            ;
     }
 }
 

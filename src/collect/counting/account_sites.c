@@ -91,8 +91,8 @@ void accounts_settle_sites(struct target *t)
     if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
         (int64_t)atomic_load(&totals->live_bytes) > 0)
         epoch++; /* it was highest at the end, of which nobody has saved anything */
-    else if (t->profile.peak_skew_bytes && atomic_load(&totals->unsure_epoch) == epoch)
-        t->profile.peak_skew_bytes += atomic_load(&totals->unsure_bytes) & WIRE_LOW48;
+    else if (t->profile.peak_skew_bytes)
+        t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
     l->peak_epoch = epoch;
     struct own_peak *peaks = xcalloc(l->accounts.count + 1, sizeof *peaks);
     for (size_t i = 0; i < l->accounts.count; i++)
