@@ -48,6 +48,7 @@ void accounts_init(struct counting *c, void *memory);    /* COUNTING_BYTES, zero
 bool accounts_reset(struct wire_header *h, char *first); /* for this process; false: no memory */
 void accounts_drop(void);                                /* of a forked child: its parent's */
 void accounts_begin(struct thread *t);  /* it is a new thread, or has another name */
+void accounts_begun(struct thread *t);  /* and that is in the ring */
 void accounts_rows(struct thread *t);   /* tells what has changed since the last time */
 void accounts_settle(struct thread *t); /* its part of the total is told to others */
 void accounts_recover(struct thread *t);

@@ -331,8 +331,10 @@ struct wire_ring {
     _Atomic uint32_t row_of;             /* an account; 0: none is being written */
     _Atomic uint64_t row_end;
     _Atomic uint32_t rows_written; /* counts lists that were written: odd while it is at it */
-    _Atomic uint32_t owner;        /* of its accounts, as in wire_account.owner */
+    /* Of its accounts, as in wire_account.owner; 0 while another thread begins or gets its name. */
+    _Atomic uint32_t owner;
     _Atomic uint32_t reallocating; /* 1: its block is neither here nor there */
+    _Atomic uint64_t owner_from;   /* what is in the ring from here on is the owner's */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
