@@ -293,7 +293,8 @@ static void remember_reach(struct profile *p, const struct scan *before, size_t 
     struct remembered all = {0};
     for (size_t i = first; i < p->live.count;) {
         size_t seen = i, end;
-        for (end = i; end < p->live.count && p->live.items[end].site == p->live.items[i].site; end++)
+        for (end = i; end < p->live.count && p->live.items[end].site == p->live.items[i].site;
+             end++)
             seen += p->live.items[end].interval < before->intervals;
         if (seen > i)
             remember_site(p, before, &p->live.items[i], seen - i, &all);
