@@ -161,7 +161,7 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     return not_recorded_is_wanted(s->options->only, name ? name : "");
 }
 
-static void reap(struct session *s)
+void session_reap(struct session *s)
 {
     int status;
     siginfo_t ended = {0};
@@ -380,7 +380,7 @@ static void record(struct session *s)
             not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         attached_turn(s, now);
-        reap(s);
+        session_reap(s);
         checkpoint_if_due(s, now);
         snapshot_if_due(s, now);
         if (s->abandoned || attached_is_over(s) || is_last(s, now))
