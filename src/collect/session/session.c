@@ -414,11 +414,11 @@ int session_check_attach(pid_t pid, struct err *err)
     return attached_check(pid, err);
 }
 
-/* Each living process takes a descriptor. */
 /* Blocks of this size and above are mappings of their own. Without this, glibc raises the limit to 32
  * MiB as such blocks are freed, and keeps what tables leave behind when they grow. */
 #define MAPPED_ALONE_BYTES (1 << 20)
 
+/* Each living process takes a descriptor. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
