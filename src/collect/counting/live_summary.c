@@ -97,8 +97,9 @@ static struct amount counted(const struct target *t)
     struct amount sum = {0};
     for (size_t i = 0; i < t->ledger.accounts.count; i++)
         if (t->ledger.accounts.items[i].domain == DOMAIN_HEAP) {
-            sum.bytes += t->ledger.accounts.items[i].live.bytes;
-            sum.blocks += t->ledger.accounts.items[i].live.blocks;
+            struct amount live = ledger_live(&t->ledger, &t->ledger.accounts.items[i]);
+            sum.bytes += live.bytes;
+            sum.blocks += live.blocks;
         }
     return sum;
 }
@@ -142,16 +143,17 @@ void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kin
                          uint64_t now_ns)
 {
     const struct ledger *l = &t->ledger;
-    const struct units units = {l->accounts.items, offsetof(struct account, site.unit),
+    const struct units units = {l->accounts.items, offsetof(struct account, unit),
                                 sizeof *l->accounts.items, l->accounts.count};
     struct amount *left = xcalloc(l->accounts.count + 1, sizeof *left);
     live_summary_begin(s, t, kind, now_ns);
     for (size_t i = 0; i < l->accounts.count; i++)
         if (l->accounts.items[i].domain == DOMAIN_HEAP)
-            left[i] = l->accounts.items[i].live;
-    for (size_t i = 0; i < l->dirty.count; i++) {
-        struct delta d = ledger_delta(l, l->dirty.items[i]);
-        derive_row(s, &left[l->dirty.items[i]], l->dirty.items[i], t->tick, now_ns, d.columns);
+            left[i] = ledger_live(l, &l->accounts.items[i]);
+    for (size_t i = 0; i < l->deltas.dirty.count; i++) {
+        uint32_t site = l->deltas.dirty.items[i];
+        struct delta d = ledger_delta(l, site);
+        derive_row(s, &left[site], site, t->tick, now_ns, d.columns);
     }
     for (size_t i = t->timeline.slices.count; i-- > 0;) {
         const struct slice *e = &t->timeline.slices.items[i];
@@ -291,7 +293,8 @@ static void remember_reach(struct profile *p, const struct scan *before, size_t 
     struct remembered all = {0};
     for (size_t i = first; i < p->live.count;) {
         size_t seen = i, end;
-        for (end = i; end < p->live.count && p->live.items[end].site == p->live.items[i].site; end++)
+        for (end = i; end < p->live.count && p->live.items[end].site == p->live.items[i].site;
+             end++)
             seen += p->live.items[end].interval < before->intervals;
         if (seen > i)
             remember_site(p, before, &p->live.items[i], seen - i, &all);
