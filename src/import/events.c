@@ -59,8 +59,8 @@ void events_stamp(struct events *e, uint64_t rss_bytes)
 
 uint64_t events_memory(const struct events *e)
 {
-    return e->ledger.accounts.count * (sizeof(struct account) + sizeof(struct site_amounts) + 64) + e->blocks.count * 64 +
-           e->log.bytes;
+    return e->ledger.accounts.count * (sizeof(struct account) + sizeof(struct site_amounts) + 64) +
+           e->blocks.count * 64 + e->log.bytes;
 }
 
 /* What is live now. */

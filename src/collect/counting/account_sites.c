@@ -140,8 +140,8 @@ void accounts_settle_sites(struct target *t)
     if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
         (int64_t)atomic_load(&totals->live_bytes) > 0)
         epoch++; /* it was highest at the end, of which nobody has saved anything */
-    else if (t->profile.peak_skew_bytes && atomic_load(&totals->unsure_epoch) == epoch)
-        t->profile.peak_skew_bytes += atomic_load(&totals->unsure_bytes) & WIRE_LOW48;
+    else if (t->profile.peak_skew_bytes)
+        t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
     l->peak_epoch = epoch;
     histogram_release(&l->told_histogram);
     histogram_init(&l->told_histogram);

@@ -176,13 +176,18 @@ uint32_t accounts_known(const struct accounts *a, uint32_t number)
     return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
 }
 
-/* The thread that now counts as this owner. */
+/*
+ * The thread that now counts as this owner. NO_THREAD: there is none, or which one it is has not been
+ * read yet, in a ring that was another thread's before. Who has read of the next one finds no owner.
+ */
 static uint32_t thread_of(const struct target *t, uint32_t owner)
 {
-    for (size_t i = 0; i < t->readers.count; i++)
-        if (atomic_load(&t->readers.items[i].ring->owner) / WIRE_ACCOUNT_OWNER ==
-            owner / WIRE_ACCOUNT_OWNER)
-            return t->readers.items[i].thread;
+    for (size_t i = 0; i < t->readers.count; i++) {
+        const struct reader *r = &t->readers.items[i];
+        uint32_t now = atomic_load(&r->ring->owner);
+        if (now / WIRE_ACCOUNT_OWNER == owner / WIRE_ACCOUNT_OWNER)
+            return r->at >= atomic_load(&r->ring->owner_from) ? r->thread : NO_THREAD;
+    }
     return NO_THREAD;
 }
 
