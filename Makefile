@@ -124,7 +124,7 @@ test-distros: deps
 
 # Cross-builds for aarch64 and tests that under qemu, in BUILD-arm64; TEST=NAME picks tests.
 test-arm64: deps
-	@scripts/install-deps.sh arm64
+	@scripts/install-deps.sh arm64 packages
 	@TEST="$(TEST)" scripts/arm64.sh $(BUILD)-arm64
 
 install: all

@@ -59,8 +59,8 @@ void events_stamp(struct events *e, uint64_t rss_bytes)
 
 uint64_t events_memory(const struct events *e)
 {
-    return e->ledger.accounts.count * (sizeof(struct account) + 64) + e->blocks.count * 64 +
-           e->log.bytes;
+    return e->ledger.accounts.count * (sizeof(struct account) + sizeof(struct site_amounts) + 64) +
+           e->blocks.count * 64 + e->log.bytes;
 }
 
 /* What is live now. */
@@ -69,8 +69,9 @@ static void scan_end(const struct events *e, size_t sites)
     struct import_live *live = xcalloc(sites + 1, sizeof *live);
     for (size_t i = 0; i < sites; i++) {
         const struct account *a = &e->ledger.accounts.items[i];
-        if (domain_is_live(a->site.domain))
-            live[i] = (struct import_live){a->live.bytes, a->live.blocks};
+        struct amount now = ledger_live(&e->ledger, a);
+        if (domain_is_live(a->domain))
+            live[i] = (struct import_live){now.bytes, now.blocks};
     }
     import_scan(e->import, live, sites);
     free(live);

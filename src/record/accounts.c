@@ -190,11 +190,19 @@ void accounts_begin(struct thread *t)
     table_clear(&c->own);
     table_clear(&c->others);
     c->last_alloc = c->fresh.address = 0;
+    atomic_store_explicit(&t->ring->owner, 0, memory_order_relaxed);
     walk_forget_notes(&t->walk); /* which are accounts that were its own */
     python_forget_accounts(t);
-    atomic_store_explicit(&t->ring->owner, c->owner, memory_order_relaxed);
     if (!atomic_load_explicit(&t->ring->dirty, memory_order_relaxed))
         atomic_store_explicit(&t->ring->dirty, WIRE_LAST, memory_order_relaxed);
+}
+
+/* Whoever finds the owner finds where the ring says which thread that is. */
+void accounts_begun(struct thread *t)
+{
+    uint64_t from = atomic_load_explicit(&t->ring->written, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->owner_from, from, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->owner, t->counting.owner, memory_order_release);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

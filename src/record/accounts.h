@@ -33,8 +33,6 @@ struct counting {
     uint32_t cells, cells_end;
     struct account_table own, others;
     int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
-    uint8_t freed_class;  /* of the last block that it freed (block_index.h); */
-    bool freed_alike;     /* the one before was of the same */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {
         uintptr_t address; /* the same, until it does anything else to the heap; else 0 */
@@ -50,6 +48,7 @@ void accounts_init(struct counting *c, void *memory);    /* COUNTING_BYTES, zero
 bool accounts_reset(struct wire_header *h, char *first); /* for this process; false: no memory */
 void accounts_drop(void);                                /* of a forked child: its parent's */
 void accounts_begin(struct thread *t);  /* it is a new thread, or has another name */
+void accounts_begun(struct thread *t);  /* and that is in the ring */
 void accounts_rows(struct thread *t);   /* tells what has changed since the last time */
 void accounts_settle(struct thread *t); /* its part of the total is told to others */
 void accounts_recover(struct thread *t);

@@ -21,9 +21,10 @@ struct accounts_memory {
 };
 extern struct accounts_memory accounts;
 
-static inline unsigned accounts_window(uint32_t number)
+static inline size_t accounts_window(uint32_t number)
 {
-    return 31 - ACCOUNTS_WINDOW_BITS - (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
+    size_t highest_bit = 31u ^ (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
+    return highest_bit - ACCOUNTS_WINDOW_BITS;
 }
 
 static inline struct wire_account *account_at(uint32_t number)

@@ -207,6 +207,50 @@ index_take_quickly(uintptr_t address, size_t usable, struct indexed *out)
     return true;
 }
 
+/*
+ * Most blocks are small ones of glibc: chunks of 32 to 255 bytes, with 8 of them in front. One class
+ * has them all, so the slot is found by the address alone. `chunk`: as glibc says, without flags.
+ */
+static_assert(WIRE_SMALL_MOST == 5, "glibc's smallest chunk has 2^5 bytes");
+static inline bool index_is_small_chunk(uint64_t chunk)
+{
+    return chunk - (1u << WIRE_SMALL_MOST) < (2u << WIRE_SMALL_BITS) - (1u << WIRE_SMALL_MOST);
+}
+
+static inline _Atomic uint64_t *index_chunk_word(uintptr_t address)
+{
+    return index_word(address, WIRE_SMALL_MOST, WIRE_SMALL_MOST);
+}
+
+/* false: nothing is done, and index_put must be called. */
+static inline bool index_put_chunk(_Atomic uint64_t *word, uintptr_t address, uint64_t chunk,
+                                   uint32_t slack, uint32_t account, uint32_t era)
+{
+    if (__builtin_expect(!word, 0) ||
+        __builtin_expect(atomic_load_explicit(word, memory_order_relaxed) != 0, 0))
+        return false;
+    uint32_t low = slack << 8 | WIRE_SLOT_TAG(chunk, address);
+    atomic_store_explicit(word, WIRE_SLOT(account, era & WIRE_ERA_MOST, low), memory_order_relaxed);
+    return true;
+}
+
+/* false: it is not there as such a block, and index_take must be called. */
+static inline bool index_take_chunk(_Atomic uint64_t *word, uintptr_t address, uint64_t chunk,
+                                    struct indexed *out)
+{
+    if (__builtin_expect(!word, 0))
+        return false;
+    uint64_t slot = atomic_load_explicit(word, memory_order_relaxed);
+    if (__builtin_expect(!index_is_small_chunk(chunk), 0) ||
+        __builtin_expect((slot & 0xff) != WIRE_SLOT_TAG(chunk, address), 0))
+        return false; /* no chunk has the tag of an empty slot */
+    uint64_t usable = chunk - 8;
+    *out = (struct indexed){WIRE_SLOT_ACCOUNT(slot), WIRE_SLOT_ERA(slot),
+                            usable - WIRE_SLOT_SLACK(WIRE_SLOT_LOW(slot)), usable};
+    atomic_store_explicit(word, 0, memory_order_relaxed);
+    return true;
+}
+
 /* The same of a block that was told. */
 static inline bool index_take_told(uintptr_t address, struct indexed *out)
 {

@@ -10,6 +10,7 @@
 #define TIDE_RECORD_CHUNK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,19 @@ size_t chunk_ask(void *p, usable_of *usable);
 static inline uint64_t chunk_size(const void *p)
 {
     return ((const volatile uint64_t *)p)[-1];
+}
+
+/* Without flags. */
+static inline uint64_t chunk_bytes(const void *p)
+{
+    return chunk_size(p) & ~(uint64_t)CHUNK_FLAGS;
+}
+
+/* Is this what asks, and does it say what is in front of blocks? */
+static inline bool chunk_is_trusted(usable_of *usable)
+{
+    return __builtin_expect(
+        usable && usable == atomic_load_explicit(&chunk_trusted, memory_order_relaxed), 1);
 }
 
 static inline size_t chunk_usable(void *p, usable_of *usable)

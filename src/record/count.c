@@ -82,24 +82,20 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
     /* A peak that this block made has it. Of one that another thread has noted meanwhile, nobody
      * knows. */
     if (change > PENDING_MOST && epoch != before && !raised) {
-        atomic_store_explicit(&s->unsure_bytes, (uint64_t)change, memory_order_relaxed);
-        atomic_store_explicit(&s->unsure_epoch, epoch, memory_order_relaxed);
+        uint64_t unsure = count_load(&s->unsure);
+        while (!atomic_compare_exchange_weak(&s->unsure, &unsure,
+                                             wire_unsure_add(unsure, epoch, (uint64_t)change)))
+            ;
     }
 }
 
 /* --- sizes and lifetimes ---------------------------------------------------------------------- */
 
-/* Read once: what is checked is what is used. */
-static inline uint32_t first_cell(const struct wire_account *a)
-{
-    return *(const volatile uint32_t *)&a->cells;
-}
-
 static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, struct wire_account *a,
                                                            unsigned group, unsigned lives)
 {
     struct counting *c = &t->counting;
-    const uint32_t head = first_cell(a);
+    const uint32_t head = count_first_cell(a);
     uint32_t n = head;
     for (unsigned i = 0; n; i++) {
         if (i == CELLS_MOST || !account_is_sound(n / 2))
@@ -142,20 +138,10 @@ void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint6
     cell->sizes.bytes[bucket % WIRE_CELL_SIZES] += bytes;
 }
 
-void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now,
-                uint64_t blocks)
+void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks)
 {
-    uint32_t from = now - birth < WIRE_ERAS ? birth : now - WIRE_ERAS + 1;
-    uint32_t began = atomic_load_explicit(&accounts.era_ms[from % WIRE_ERAS], memory_order_relaxed);
-    uint32_t ends = atomic_load_explicit(&accounts.era_ms[now % WIRE_ERAS], memory_order_relaxed);
-    if (ends <= began)
-        return;
-    unsigned bucket = 31 - (unsigned)__builtin_clz(ends - began); /* store/buckets.h, without 0 */
-    unsigned group = UNLIKELY(bucket >= WIRE_CELL_LIVES) ? bucket / WIRE_CELL_LIVES : 0;
-    uint32_t head = first_cell(a);
-    struct wire_cell *cell = account_is_sound(head / 2) ? cell_at(head) : NULL;
-    if (UNLIKELY(!cell || !cell->lives || cell->group != group))
-        cell = cell_of(t, a, group, 1);
+    unsigned group = bucket / WIRE_CELL_LIVES;
+    struct wire_cell *cell = cell_of(t, a, group, 1);
     if (cell)
         cell->lives_count[bucket - group * WIRE_CELL_LIVES] += (uint32_t)blocks;
 }
@@ -175,6 +161,30 @@ void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now
         count_inherited_free(old);
     else
         account_shrinks(t, old, 1, false, now);
+}
+
+void count_put(struct thread *t, void *p, const struct indexed *b, bool told)
+{
+    struct indexed old;
+    if (index_put((uintptr_t)p, b, told, &old))
+        count_missed_free(t, &old, b->era);
+}
+
+bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure)
+{
+    struct indexed b;
+    if (UNLIKELY(!count_take(p, usable, &b))) {
+        t->counting.fresh.address = 0;
+        if (t->counting.last_alloc == (uintptr_t)p)
+            t->counting.last_alloc = 0;
+        if (sure)
+            count_unknown_free();
+        return false;
+    }
+    count_gone(t, p, &b);
+    if (UNLIKELY(b.size >= LARGE_BLOCK) && !is_inherited(&b))
+        large_freed(t, p, b.size, b.account);
+    return true;
 }
 
 /* A block went, or moved, for which the thread had just allocated another. */

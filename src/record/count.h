@@ -32,12 +32,15 @@ void count_save(struct wire_account *a, uint32_t epoch);
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
                 uint64_t bytes);
-/* So many blocks of an earlier era end. */
-void count_life(struct thread *t, struct wire_account *a, uint32_t birth, uint32_t now,
-                uint64_t blocks);
+/* So many blocks end, whose lifetime is of this bucket. */
+void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks);
 void count_inherited_free(const struct indexed *b);
 void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now);
 void count_unknown_free(void);
+/* Puts a block into the index whose slot is not empty, or not there. */
+void count_put(struct thread *t, void *p, const struct indexed *b, bool told);
+/* count_free of what is no small chunk of glibc's. */
+bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
 /* The block is freed right after another was allocated. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
 /* Realloc is done: the old block of count_realloc goes. */
@@ -111,6 +114,31 @@ static inline void account_touch(struct thread *t, uint32_t number, struct wire_
     atomic_store_explicit(&t->ring->dirty, number, memory_order_release);
 }
 
+/* Read once: what is checked is what is used. */
+static inline uint32_t count_first_cell(const struct wire_account *a)
+{
+    return *(const volatile uint32_t *)&a->cells;
+}
+
+/* So many blocks of an earlier era end. */
+static inline void count_life(struct thread *t, struct wire_account *a, uint32_t birth,
+                              uint32_t now, uint64_t blocks)
+{
+    uint32_t from = LIKELY(now - birth < WIRE_ERAS) ? birth : now - WIRE_ERAS + 1;
+    uint32_t began = atomic_load_explicit(&accounts.era_ms[from % WIRE_ERAS], memory_order_relaxed);
+    uint32_t ends = atomic_load_explicit(&accounts.era_ms[now % WIRE_ERAS], memory_order_relaxed);
+    if (ends <= began)
+        return;
+    unsigned bucket = 31u ^ (unsigned)__builtin_clz(ends - began); /* store/buckets.h, without 0 */
+    uint32_t head = count_first_cell(a);
+    struct wire_cell *cell = LIKELY(account_is_sound(head / 2)) ? cell_at(head) : NULL;
+    if (LIKELY(bucket < WIRE_CELL_LIVES) && LIKELY(cell != NULL) && LIKELY(cell->lives == 1) &&
+        LIKELY(cell->group == 0))
+        cell->lives_count[bucket] += (uint32_t)blocks;
+    else
+        count_life_in(t, a, bucket, blocks);
+}
+
 /* An allocation, of an account that is this thread's own. `w`: what it counts for. */
 static inline __attribute__((always_inline)) void account_grows(struct thread *t, uint32_t number,
                                                                 struct wire_account *a,
@@ -170,27 +198,11 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* `word`: where it is in the index, as index_word_of says. `account`: where that of the stack is
- * remembered, if it is known; NULL: nowhere. false: it is not counted. */
-static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, void *p,
-                                                              size_t size, size_t usable, bool told,
-                                                              _Atomic uint64_t *word,
-                                                              uint32_t stack, uint32_t *account)
+/* The block is in the index; `account`: of its stack. */
+static inline __attribute__((always_inline)) void
+count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t number, uint32_t now)
 {
     struct counting *c = &t->counting;
-    if (UNLIKELY(usable - size > COUNT_SLACK_MOST)) {
-        usable = size;
-        word = NULL;
-    }
-    uint32_t number = LIKELY(account != NULL) ? *account : 0;
-    if (UNLIKELY(!number) && !(number = count_find_account(t, size, stack, account)))
-        return false;
-    struct wire_account *a = account_at(number);
-    uint32_t now = era_now();
-    struct indexed old, b = {number, now, size, usable};
-    if (UNLIKELY(!index_put_quickly(word, (uintptr_t)p, &b, told)) &&
-        index_put((uintptr_t)p, &b, told, &old))
-        count_missed_free(t, &old, now);
     c->last_alloc = (uintptr_t)p;
     c->fresh.address = (uintptr_t)p;
     c->fresh.size = size;
@@ -198,7 +210,53 @@ static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, 
     c->fresh.era = now;
     if (UNLIKELY(c->moving_from != 0))
         count_moved(t, (uintptr_t)p, size, number, now);
-    account_grows(t, number, a, size, (struct wire_weight){1, size, usable});
+    account_grows(t, number, account_at(number), size, (struct wire_weight){1, size, usable});
+}
+
+/* The account of a stack; `account`: where it is remembered, if it is known; NULL: nowhere. 0: there
+ * is none. */
+static inline __attribute__((always_inline)) uint32_t
+count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
+{
+    uint32_t number = LIKELY(account != NULL) ? *account : 0;
+    return LIKELY(number) ? number : count_find_account(t, size, stack, account);
+}
+
+/* `word`: where it is in the index, as index_word_of says. false: it is not counted. */
+static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, void *p,
+                                                              size_t size, size_t usable, bool told,
+                                                              _Atomic uint64_t *word,
+                                                              uint32_t stack, uint32_t *account)
+{
+    if (UNLIKELY(usable - size > COUNT_SLACK_MOST)) {
+        usable = size;
+        word = NULL;
+    }
+    uint32_t number = count_account(t, size, stack, account), now = era_now();
+    if (UNLIKELY(!number))
+        return false;
+    struct indexed b = {number, now, size, usable};
+    if (UNLIKELY(!index_put_quickly(word, (uintptr_t)p, &b, told)))
+        count_put(t, p, &b, told);
+    count_added(t, p, size, usable, number, now);
+    return true;
+}
+
+/* The same of a small chunk of glibc's, with a word as index_chunk_word says. */
+static inline __attribute__((always_inline)) bool
+count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomic uint64_t *word,
+                  uint32_t now, uint32_t stack, uint32_t *account)
+{
+    uint64_t usable = chunk - 8;
+    uint32_t number = count_account(t, size, stack, account);
+    if (UNLIKELY(!number))
+        return false;
+    if (UNLIKELY(
+            !index_put_chunk(word, (uintptr_t)p, chunk, (uint32_t)(usable - size), number, now))) {
+        struct indexed b = {number, now, size, usable};
+        count_put(t, p, &b, false);
+    }
+    count_added(t, p, size, usable, number, now);
     return true;
 }
 
@@ -211,6 +269,14 @@ static inline __attribute__((always_inline)) bool count_take(void *p, usable_of 
     return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
 }
 
+/* The same, if it is a small chunk of glibc's and nothing is told. */
+static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usable_of *usable,
+                                                                   struct indexed *out)
+{
+    return chunk_is_trusted(usable) && !UNLIKELY(index_has_told()) &&
+           index_take_chunk(index_chunk_word((uintptr_t)p), (uintptr_t)p, chunk_bytes(p), out);
+}
+
 /* Could it be a step of an array that grows, or the contrary of one? */
 static inline bool may_replace(const struct thread *t, const struct indexed *old)
 {
@@ -220,41 +286,38 @@ static inline bool may_replace(const struct thread *t, const struct indexed *old
     return size - old->size - 1 < old->size * 4;
 }
 
-/* `usable`: asks its allocator; NULL: it was told. false: the block is not known. */
-static inline __attribute__((always_inline)) bool count_free(struct thread *t, void *p,
-                                                             usable_of *usable, bool sure)
+/* A block goes that was taken out of the index. */
+static inline __attribute__((always_inline)) void count_gone(struct thread *t, void *p,
+                                                             const struct indexed *b)
 {
     struct counting *c = &t->counting;
-    struct indexed b;
-    /* The size that says where it is comes from memory: meanwhile, it may be of this class. */
-    if (c->freed_alike)
-        __builtin_prefetch(index_word((uintptr_t)p, c->freed_class, index_bits(c->freed_class)), 1);
     bool temporary = c->last_alloc == (uintptr_t)p;
     uintptr_t fresh = c->fresh.address;
     c->fresh.address = 0;
     if (temporary)
         c->last_alloc = 0;
-    if (UNLIKELY(!count_take(p, usable, &b))) {
-        if (sure)
-            count_unknown_free();
-        return false;
+    if (UNLIKELY(is_inherited(b))) {
+        const struct indexed inherited = *b;
+        count_inherited_free(&inherited);
+        return;
     }
-    unsigned class = LIKELY(usable != NULL) ? index_class(index_apart(b.usable))
-                                            : index_told_class((uintptr_t)p);
-    c->freed_alike = class == c->freed_class;
-    c->freed_class = (uint8_t) class;
-    if (UNLIKELY(is_inherited(&b))) {
-        count_inherited_free(&b);
-        return true;
-    }
-    if (fresh && UNLIKELY(may_replace(t, &b)) && fresh != (uintptr_t)p) {
+    if (fresh && UNLIKELY(may_replace(t, b)) && fresh != (uintptr_t)p) {
+        const struct indexed old = *b;
         c->fresh.address = fresh;
-        count_replaced(t, (uintptr_t)p, &b);
+        count_replaced(t, (uintptr_t)p, &old);
         c->fresh.address = 0;
     }
-    account_shrinks(t, &b, 1, temporary, era_now());
-    if (UNLIKELY(b.size >= LARGE_BLOCK))
-        large_freed(t, p, b.size, b.account);
+    account_shrinks(t, b, 1, temporary, era_now());
+}
+
+/* `usable`: asks its allocator; NULL: it was told. false: the block is not known. */
+static inline __attribute__((always_inline)) bool count_free(struct thread *t, void *p,
+                                                             usable_of *usable, bool sure)
+{
+    struct indexed b;
+    if (UNLIKELY(!count_take_chunk(p, usable, &b)))
+        return count_free_other(t, p, usable, sure);
+    count_gone(t, p, &b);
     return true;
 }
 

@@ -222,8 +222,8 @@ static inline void event_tick(struct thread *t)
 
 #define ASK SIZE_MAX /* its allocator, how much of a block can be used */
 
-static inline __attribute__((always_inline)) bool
-alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usable, bool told)
+static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t size,
+                                            const uint64_t *caller, size_t usable, bool told)
 {
     bool sampled = UNLIKELY(recorder.sample_bytes != 0);
     if (sampled && LIKELY(sample_skips(t, size)))
@@ -247,9 +247,21 @@ alloc(struct thread *t, void *p, size_t size, const uint64_t *caller, size_t usa
     return weighed_alloc(t, p, size, usable, found.number, found.account);
 }
 
+/* What most calls are, a small block of glibc's, has a way of its own: see block_index.h. */
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
-    return alloc(t, p, size, caller, ASK, false);
+    if (UNLIKELY(!chunk_is_trusted(next.malloc_usable_size) || recorder.sample_bytes))
+        return alloc(t, p, size, caller, ASK, false);
+    uint64_t chunk = chunk_bytes(p);
+    if (UNLIKELY(!index_is_small_chunk(chunk) || chunk - 8 < size))
+        return alloc(t, p, size, caller, ASK, false);
+    if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
+        return false;
+    _Atomic uint64_t *word = index_chunk_word((uintptr_t)p);
+    __builtin_prefetch(word, 1);
+    event_tick(t);
+    struct stack found = stack_of(t, caller);
+    return count_alloc_chunk(t, p, size, chunk, word, era_now(), found.number, found.account);
 }
 
 /* A block whose size the allocator must not be asked for: it is not its own. */

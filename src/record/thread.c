@@ -59,12 +59,8 @@ void thread_interval_ends(struct thread *t, uint32_t tick)
 }
 
 /* Longer names in parts. An empty one could not be asked for. */
-void thread_named(struct thread *t, const char *name)
+static void tell_name(struct thread *t, const char *name)
 {
-    if (t->names++ >= 2) { /* the first is inherited, the second its own */
-        accounts_rows(t);  /* those are of its last name */
-        accounts_begin(t);
-    }
     for (unsigned part = 0; part < THREAD_NAME_SIZE / 16 && *name; part++) {
         char padded[16] = {0};
         uint64_t words[2];
@@ -79,6 +75,18 @@ void thread_named(struct thread *t, const char *name)
         event_word(t, words[1]);
         event_publish(t);
     }
+}
+
+void thread_named(struct thread *t, const char *name)
+{
+    bool another = t->names++ >= 2; /* the first is inherited, the second its own */
+    if (another) {
+        accounts_rows(t); /* those are of its last name */
+        accounts_begin(t);
+    }
+    tell_name(t, name);
+    if (another)
+        accounts_begun(t);
 }
 
 static void thread_end(void *arg)
@@ -234,6 +242,7 @@ static struct thread *thread_adopt(struct thread *t)
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
         event_publish(t);
     }
+    accounts_begun(t);
     if (!tls.ended) {
         char name[17] = {0};
         sys_call(SYS_prctl, (long)PR_GET_NAME, name);

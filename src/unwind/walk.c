@@ -67,16 +67,13 @@ static inline uint32_t changed(const struct walk_read *reads, uint32_t count)
 static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
                               uint64_t sp, uint64_t fp)
 {
-    if (l->pc != pc || l->sp != sp || !l->id || (l->fp_matters && l->fp != fp))
+    if (l->pc != pc || l->sp != sp || (l->fp_matters && l->fp != fp))
         return false;
     /* The innermost first: they differ most. */
-    const uint64_t *value = l->value;
-    for (const uint16_t *offset = l->offset, *end = offset + l->reads; offset < end; offset += 2) {
-        if (load(sp + offset[0] * UINT64_C(8)) != value[0] ||
-            load(sp + offset[1] * UINT64_C(8)) != value[1])
+    const volatile uint64_t *stack = (const volatile uint64_t *)(uintptr_t)sp;
+    for (uint32_t i = 0; i < l->reads; i += 2)
+        if (stack[l->offset[i]] != l->value[i] || stack[l->offset[i + 1]] != l->value[i + 1])
             return false;
-        value += 2;
-    }
     if (l->base >= w->trusted)
         return false;
     const struct walk_frame *base = &w->frames[l->base];
@@ -95,7 +92,8 @@ struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp,
 
 struct walk_leaf *walk_keep_leaf(struct walk *w)
 {
-    if (w->fresh == 0 || w->fresh == w->count || w->trusted != w->count)
+    if (w->fresh == 0 || w->fresh == w->count || w->trusted != w->count ||
+        !w->frames[w->count - 1].id)
         return NULL; /* nothing to stand on, nothing that stands on it, or not to be proven */
     const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[w->fresh - 1];
     const struct walk_read *read = w->reads + base->reads;

@@ -53,12 +53,12 @@ struct walk_read {
 /* The first cache line decides most often that it is another one; the second has what else most need.
  */
 struct walk_leaf {
-    _Alignas(64) uint64_t pc;
-    uint64_t sp, fp; /* the innermost frame's */
-    uint64_t id;     /* of the whole stack; 0: this leaf is empty */
-    uint32_t note;   /* the caller's of this module: about that stack; 0 when it is kept */
-    uint32_t base;   /* frames[base] is what it stands on */
-    uint8_t reads;   /* even: the last may be there twice */
+    _Alignas(64) uint64_t pc; /* 0: this leaf is empty */
+    uint64_t sp, fp;          /* the innermost frame's */
+    uint64_t id;              /* of the whole stack */
+    uint32_t note;            /* the caller's of this module: about that stack; 0 when it is kept */
+    uint32_t base;            /* frames[base] is what it stands on */
+    uint8_t reads;            /* even: the last may be there twice */
     bool fp_matters;
     uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
     uint64_t base_sp, base_fp, base_id;

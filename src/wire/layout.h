@@ -18,13 +18,14 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "machine/page.h"
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 11
+#define WIRE_VERSION 12
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
 #define WIRE_DORMANT 0x646f726du       /* no value that a program writes there by accident */
@@ -174,6 +175,25 @@ enum wire_end {
     WIRE_END_NO_ANSWER    /* the collector could not be reached, or did not answer in time */
 };
 
+/* Bytes that may be missing at a peak, with the peak's number above them. */
+#define WIRE_UNSURE_BITS 40
+#define WIRE_UNSURE_MOST ((UINT64_C(1) << WIRE_UNSURE_BITS) - 1)
+
+/* Of `unsure`: the bytes of this peak; 0: it is about another one. */
+static inline uint64_t wire_unsure_bytes(uint64_t unsure, uint32_t epoch)
+{
+    bool same = unsure >> WIRE_UNSURE_BITS == (epoch & UINT32_MAX >> (WIRE_UNSURE_BITS - 32));
+    return same ? unsure & WIRE_UNSURE_MOST : 0;
+}
+
+/* `unsure`, with more bytes of this peak. */
+static inline uint64_t wire_unsure_add(uint64_t unsure, uint32_t epoch, uint64_t bytes)
+{
+    uint64_t before = wire_unsure_bytes(unsure, epoch);
+    bytes = bytes < WIRE_UNSURE_MOST - before ? before + bytes : WIRE_UNSURE_MOST;
+    return (uint64_t)epoch << WIRE_UNSURE_BITS | bytes;
+}
+
 /*
  * What the accounts of a process add up to (wire/accounts.h). Written by the program.
  *
@@ -187,10 +207,9 @@ struct wire_totals {
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
     _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
     _Atomic uint32_t total_owner;         /* the thread that told its part last */
-    _Atomic uint32_t unsure_epoch;        /* at this peak, a block of unsure_bytes may be missing */
-    _Atomic uint64_t unsure_bytes;
-    _Atomic uint32_t accounts_end; /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
-    _Atomic uint32_t spare_end;    /* and from WIRE_ACCOUNT_FIRST to this */
+    _Atomic uint64_t unsure;              /* bytes that may be missing at a peak (wire_unsure) */
+    _Atomic uint32_t accounts_end;        /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
+    _Atomic uint32_t spare_end;           /* and from WIRE_ACCOUNT_FIRST to this */
     _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
     _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
     _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
@@ -312,8 +331,10 @@ struct wire_ring {
     _Atomic uint32_t row_of;             /* an account; 0: none is being written */
     _Atomic uint64_t row_end;
     _Atomic uint32_t rows_written; /* counts lists that were written: odd while it is at it */
-    _Atomic uint32_t owner;        /* of its accounts, as in wire_account.owner */
+    /* Of its accounts, as in wire_account.owner; 0 while another thread begins or gets its name. */
+    _Atomic uint32_t owner;
     _Atomic uint32_t reallocating; /* 1: its block is neither here nor there */
+    _Atomic uint64_t owner_from;   /* what is in the ring from here on is the owner's */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 

@@ -50,6 +50,13 @@ def test_sitepeak(t):
         t.equal(name, t.row(own, name)["self_bytes"], want)
 
 
+def test_sitepeak_of_blocks_that_others_free(t):
+    profile = t.record(t.build("handed_over.c", "-O0", "-pthread"))
+    for metric in ("peak", "sitepeak"):
+        row = t.row(t.report(profile, metric), "make_block")
+        t.equal(metric, (row["self_bytes"], row["self_count"]), (100_000, 100))
+
+
 def test_largest(t):
     profile = t.record(t.build("phases.c", "-O2"))
     largest = t.report(profile, "largest")

@@ -60,6 +60,38 @@ static void test_every_size(void **state)
     }
 }
 
+/* The short way for small chunks of glibc writes and reads the same slots as the general one. */
+static void test_small_chunks(void **state)
+{
+    (void)state;
+    index_set_spacing(8);
+    for (uint64_t chunk = 16; chunk < 320; chunk += 16) {
+        uint64_t at = HEAP + (1 << 20) + chunk * 64, usable = chunk - 8;
+        struct indexed b = {0};
+        bool small = chunk >= 32 && chunk < 256;
+        assert_int_equal(index_is_small_chunk(chunk), small);
+        put(at, 7, usable - 5, usable, false); /* the slots are there from now on */
+        assert_int_equal(index_take_chunk(index_chunk_word(at), at, chunk, &b), small);
+        if (!small) {
+            check_take(at, 7, usable - 5, usable, false);
+            continue;
+        }
+        assert_int_equal(b.account, 7);
+        assert_int_equal(b.era, 21);
+        assert_int_equal(b.size, usable - 5);
+        assert_int_equal(b.usable, usable);
+        assert_false(index_take_chunk(index_chunk_word(at), at, chunk, &b));
+        assert_true(index_put_chunk(index_chunk_word(at), at, chunk, 5, 7, 21));
+        assert_false(index_put_chunk(index_chunk_word(at), at, chunk, 5, 8, 21));
+        /* Another block of the same slot, or another size: it is not this one. */
+        assert_false(index_take_chunk(index_chunk_word(at), at + 16, chunk, &b));
+        assert_false(index_take_chunk(index_chunk_word(at), at, chunk + 16, &b));
+        check_take(at, 7, usable - 5, usable, false);
+    }
+    assert_null(index_chunk_word(HEAP + (UINT64_C(1) << 40)));
+    assert_null(index_chunk_word(UINT64_C(1) << 52));
+}
+
 /* The allocator says something else than at the allocation: the block is found all the same. */
 static void test_other_usable_size(void **state)
 {
@@ -137,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_size),
+        cmocka_unit_test(test_small_chunks),
         cmocka_unit_test(test_other_usable_size),
         cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_told),

@@ -123,6 +123,25 @@ static void test_frees_before_the_allocations(void **state)
     target_free(t);
 }
 
+/* A ring goes from one thread to the next: whose an account is, is known when that has been read. */
+static void test_next_thread_of_a_ring(void **state)
+{
+    (void)state;
+    uint32_t site;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    alloc(&r[0], 10, 0, 1);
+    target_drain(t, 1);
+    begin(&r[0], 300);
+    uint32_t account = account_of(&r[0], 2, 0);
+    assert_false(accounts_site(t, account, &site));
+    target_drain(t, 2);
+    assert_true(accounts_site(t, account, &site));
+    uint32_t thread = t->ledger.accounts.items[site].thread;
+    assert_int_equal(t->profile.threads.items[thread].tid, 300);
+    target_free(t);
+}
+
 static void test_mappings(void **state)
 {
     (void)state;
@@ -324,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_small_rows),
         cmocka_unit_test(test_frees_of_others),
         cmocka_unit_test(test_frees_before_the_allocations),
+        cmocka_unit_test(test_next_thread_of_a_ring),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_mapping_through_three_rings),

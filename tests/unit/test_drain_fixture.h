@@ -67,9 +67,11 @@ static inline void tick_to(struct ring *r, uint64_t tick)
 static inline void begin(struct ring *r, uint32_t tid)
 {
     static uint32_t owners;
-    r->shared->owner = ++owners * WIRE_ACCOUNT_OWNER;
+    r->shared->owner = 0;
     r->shared->dirty = WIRE_LAST;
     record(r, 1, WIRE_WORD(WIRE_THREAD_BEGIN, 0, tid), 0, 0, 0);
+    r->shared->owner_from = r->shared->written;
+    r->shared->owner = ++owners * WIRE_ACCOUNT_OWNER;
 }
 
 /* An account in the first window, as the program writes to it. */

@@ -107,7 +107,7 @@ static void test_join(void **state)
                 i < WIRE_ACCOUNT_FIRST ? 0 : i - WIRE_ACCOUNT_FIRST + 1;
         for (int i = 0; i < SITES; i++)
             *vec_push(&w.target.ledger.accounts) =
-                (struct account){.site = {.domain = DOMAIN_HEAP, .unit_usable = 24}};
+                (struct account){.domain = DOMAIN_HEAP, .unit = {.usable = 24}};
         uint32_t rw = MAPPING_READ | MAPPING_WRITE;
         add_mapping(&w, HEAP, HEAP + PAGES * PAGE, rw, "[heap]");
         add_pages(&w, HEAP, &random);

@@ -110,7 +110,7 @@ static void test_ledger_histograms(void **state)
     }
     for (uint32_t s = 0; s < SITES; s++) /* what is left is in the first one's bucket */
         for (unsigned k = 0; k < SIZE_BUCKETS; k++) {
-            bool first = k == size_bucket(l.accounts.items[s].site.unit_bytes);
+            bool first = k == size_bucket(l.accounts.items[s].unit.bytes);
             assert_u64_equal(sizes[s][k][0], first ? allocations[s] : 0);
             assert_true(first || sizes[s][k][1] == 0);
         }

@@ -58,7 +58,7 @@ static struct sums add_up(const struct interval_log *t, const struct ledger *l, 
     struct sums sums = {0};
     struct site sites[SITES];
     for (uint32_t i = 0; i < SITES; i++)
-        sites[i] = l->accounts.items[i].site;
+        sites[i] = ledger_site(l, i);
     for (size_t i = 0; i < t->slices.count; i++) {
         const struct slice *s = &t->slices.items[i];
         if (s->interval.end_ns > until)
@@ -111,13 +111,13 @@ static void test_sums_are_kept(void **state)
         at[i] = at[i - 1];
         live_a_little(&l, &seed, &at[i]);
         now += LENGTH;
-        uint64_t rows_ns = l.dirty.count * INTERVAL_LOG_ROW_NS;
+        uint64_t rows_ns = l.deltas.dirty.count * INTERVAL_LOG_ROW_NS;
         interval_log_close(&t, &l, now, 0, false);
         assert_true(t.slices.count < INTERVAL_LOG_MAX);
         if (t.slices.count > most)
             most = t.slices.count;
         assert_u64_equal(t.next_end_ns, now + (t.length_ns > rows_ns ? t.length_ns : rows_ns));
-        assert_int_equal(l.dirty.count, 0);
+        assert_int_equal(l.deltas.dirty.count, 0);
         assert_u64_equal(l.unknown_frees + l.lost_events + l.truncated_stacks, 0);
         assert_u64_equal(l.interval_peak_bytes, l.live.bytes);
     }

@@ -122,13 +122,15 @@ static void check(const struct model *m, const struct ledger *l)
     for (uint32_t i = 0; i < SITES; i++) {
         const struct account *a = &l->accounts.items[i];
         struct amount peak = ledger_at_peak(l, a);
-        assert_memory_equal(&a->live, &m->live[i], sizeof a->live);
+        struct amount live = ledger_live(l, a);
+        struct site site = ledger_site(l, i);
+        assert_memory_equal(&live, &m->live[i], sizeof live);
         assert_memory_equal(&peak, &m->at_peak[i], sizeof peak);
-        assert_u64_equal(a->site.own_peak_bytes, m->own_peak[i].bytes);
-        assert_u64_equal(a->site.own_peak_blocks, m->own_peak[i].blocks);
-        assert_u64_equal(a->site.largest_bytes, m->largest_seen[i].bytes);
-        assert_u64_equal(a->site.unit_bytes, m->unit[i].bytes);
-        assert_u64_equal(a->site.unit_usable, m->unit[i].usable);
+        assert_u64_equal(site.own_peak_bytes, m->own_peak[i].bytes);
+        assert_u64_equal(site.own_peak_blocks, m->own_peak[i].blocks);
+        assert_u64_equal(site.largest_bytes, m->largest_seen[i].bytes);
+        assert_u64_equal(site.unit_bytes, m->unit[i].bytes);
+        assert_u64_equal(site.unit_usable, m->unit[i].usable);
         struct delta delta = ledger_delta(l, i);
         assert_memory_equal(delta.columns, m->delta[i], sizeof delta.columns);
         sum += is_mapped(i) ? 0 : peak.bytes;
@@ -257,7 +259,7 @@ static void test_accounts(void **state)
                         ledger_account(&l, node, thread, (enum domain)domain, STACK_WHOLE), n++);
     }
     assert_int_equal(l.accounts.count, 250 * DOMAIN_COUNT);
-    const struct site *s = &vec_last(&l.accounts)->site;
+    const struct account *s = vec_last(&l.accounts);
     assert_int_equal(s->node, 49);
     assert_int_equal(s->thread, 4);
     assert_int_equal(s->domain, DOMAIN_COUNT - 1);
@@ -303,9 +305,9 @@ static void test_shrink(void **state)
     ledger_alloc(&l, h, 10, 10, false);
     ledger_shrink(&l, m, 4096);
     const struct account *a = &l.accounts.items[m];
-    assert_u64_equal(a->live.bytes, 4096);
-    assert_u64_equal(a->live.blocks, 1);
-    assert_u64_equal(a->live.usable, 4096);
+    assert_u64_equal(ledger_live(&l, a).bytes, 4096);
+    assert_u64_equal(ledger_live(&l, a).blocks, 1);
+    assert_u64_equal(ledger_live(&l, a).usable, 4096);
     assert_u64_equal(ledger_delta(&l, m).columns[COL_FREES], 0);
     assert_u64_equal(ledger_delta(&l, m).columns[COL_FREED], 4096);
     assert_u64_equal(ledger_delta(&l, m).columns[COL_USABLE_FREED], 4096);
@@ -315,12 +317,131 @@ static void test_shrink(void **state)
     ledger_release(&l);
 }
 
+/* --- sites of a program that counts its blocks itself ----------------------------------------- */
+
+#define TOLD_SITES 6
+
+/* What the same rows make of 64-bit figures. */
+struct told {
+    struct amount live;
+    uint64_t columns[COLUMNS], own_peak_bytes;
+};
+
+static void check_told(const struct ledger *l, const struct told *told)
+{
+    for (uint32_t i = 0; i < TOLD_SITES; i++) {
+        struct amount live = ledger_live(l, &l->accounts.items[i]);
+        struct delta delta = ledger_delta(l, i);
+        assert_memory_equal(&live, &told[i].live, sizeof live);
+        assert_memory_equal(delta.columns, told[i].columns, sizeof delta.columns);
+        assert_u64_equal(ledger_site(l, i).own_peak_bytes, told[i].own_peak_bytes);
+    }
+}
+
+/* A row of `count` blocks and frees of a size; `odd`: something that is not a multiple of it. */
+static void told_row(struct ledger *l, struct told *told, uint32_t site, uint64_t size,
+                     uint64_t count, uint64_t frees, unsigned odd)
+{
+    uint64_t usable = size + 8,
+             c[COLUMNS] = {[COL_ALLOCS] = count,          [COL_BYTES] = count * size,
+                           [COL_FREES] = frees,           [COL_FREED] = frees * size,
+                           [COL_TEMPS] = frees / 2,       [COL_TEMP_BYTES] = frees / 2 * size,
+                           [COL_USABLE] = count * usable, [COL_USABLE_FREED] = frees * usable};
+    if (odd)
+        c[(enum column)(odd % COLUMNS)]++;
+    struct account *a = &l->accounts.items[site];
+    if (!a->has_unit) {
+        a->has_unit = true;
+        a->unit = (struct unit){size, usable};
+    }
+    ledger_row(l, site, c);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        told[site].columns[i] += c[i];
+    told[site].live.bytes += c[COL_BYTES] - c[COL_FREED];
+    told[site].live.blocks += c[COL_ALLOCS] - c[COL_FREES];
+    told[site].live.usable += c[COL_USABLE] - c[COL_USABLE_FREED];
+}
+
+/* Blocks of one size are counted as blocks; figures that are no multiple of the size, and those of
+ * thousands of millions of blocks, are as exact. */
+static void test_told_rows(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct ledger l;
+        struct told told[TOLD_SITES] = {0};
+        uint64_t random = seed;
+        ledger_init(&l);
+        l.peak_is_told = true;
+        for (uint32_t i = 0; i < TOLD_SITES; i++)
+            ledger_account(&l, i, 0, DOMAIN_HEAP, STACK_WHOLE);
+        for (int i = 0; i < 3000; i++) {
+            uint32_t site = (uint32_t)(unit_random(&random) % TOLD_SITES);
+            uint64_t count = unit_random(&random) % 5;
+            if (site == 1 && i % 4 == 0)
+                count = (UINT64_C(1) << 30) + unit_random(&random) % 3;
+            told_row(&l, told, site, 16 * (site + (site == 2 && i > 2000)), count,
+                     unit_random(&random) % 5,
+                     site == 3 && i > 1000 ? (unsigned)(unit_random(&random) % COLUMNS) : 0);
+            if (i % 5 == 0)
+                check_told(&l, told);
+            if (i % 500 != 499)
+                continue;
+            for (uint32_t k = 0; k < TOLD_SITES; k++) { /* as interval_log_close() does */
+                ledger_note_own_peak(&l, &l.accounts.items[k]);
+                l.accounts.items[k].delta = 0;
+                memset(told[k].columns, 0, sizeof told[k].columns);
+                if ((int64_t)told[k].live.bytes > (int64_t)told[k].own_peak_bytes)
+                    told[k].own_peak_bytes = told[k].live.bytes;
+            }
+            deltas_clear(&l.deltas);
+        }
+        assert_int_equal(l.accounts.items[0].wide, 0); /* of no bytes, and all the same */
+        assert_int_equal(l.accounts.items[4].wide, 0);
+        assert_int_not_equal(l.accounts.items[1].wide, 0);
+        assert_int_not_equal(l.accounts.items[2].wide, 0);
+        assert_int_not_equal(l.accounts.items[3].wide, 0);
+        ledger_release(&l);
+    }
+}
+
+/* All figures of a site survive being written and read, in few bytes or many. */
+static void test_site_amounts(void **state)
+{
+    (void)state;
+    struct wide_amounts w = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        struct account a = {.unit = {40, 48}, .has_unit = true};
+        struct site_amounts m = {.live = {400, 10, 480},
+                                 .at_peak = {800, 20, 960},
+                                 .own_peak_bytes = 1200,
+                                 .own_peak_blocks = 30,
+                                 .largest_bytes = 40};
+        m.live.usable += i == 1;
+        m.own_peak_bytes += i == 2;
+        m.largest_bytes += i == 3;
+        site_amounts_set(&w, &a, &m);
+        struct site_amounts got = site_amounts_get(&w, &a);
+        assert_memory_equal(&got, &m, sizeof m);
+        assert_int_equal(a.wide != 0, i != 0);
+    }
+    struct account taken = {.unit = {40, 48}, .has_unit = true, .live_blocks = -3};
+    assert_int_equal((int64_t)site_amounts_live(&w, &taken).bytes, -120);
+    assert_int_equal((int64_t)site_amounts_widen(&w, &taken)->live.usable, -144);
+    vec_release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_sequences),       cmocka_unit_test(test_unfree),
-        cmocka_unit_test(test_first_of_equal_peaks),   cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_cut_stacks_are_counted), cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_random_sequences),
+        cmocka_unit_test(test_unfree),
+        cmocka_unit_test(test_first_of_equal_peaks),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_cut_stacks_are_counted),
+        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_told_rows),
+        cmocka_unit_test(test_site_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,7 +288,7 @@ static void test_large_tree_is_read_and_let_go(void **state)
     program_stacks_settle(&t.read, &ledger, &profile);
     assert_int_equal(profile.nodes.count, frame_count); /* + the root - that of cut stacks */
     for (uint32_t i = 0; i < MANY; i += APART)
-        check_node(&profile, i, ledger.accounts.items[i / APART].site.node);
+        check_node(&profile, i, ledger.accounts.items[i / APART].node);
     vec_release(&profile.nodes);
     ledger_release(&ledger);
     munmap(t.header, t.mapped);

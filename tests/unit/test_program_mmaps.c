@@ -37,9 +37,9 @@ static void check(const struct model *m, const struct program_mmaps *r, const st
     for (uint32_t i = 0; i < ACCOUNTS; i++) {
         const struct account *a = &l->accounts.items[i];
         const struct delta delta = ledger_delta(l, i);
-        assert_u64_equal(a->live.bytes, bytes[i]);
-        assert_u64_equal(a->live.usable, bytes[i]);
-        assert_u64_equal(a->live.blocks, blocks[i]);
+        assert_u64_equal(ledger_live(l, a).bytes, bytes[i]);
+        assert_u64_equal(ledger_live(l, a).usable, bytes[i]);
+        assert_u64_equal(ledger_live(l, a).blocks, blocks[i]);
         assert_u64_equal(delta.columns[COL_BYTES], m->mapped[i]);
         assert_u64_equal(delta.columns[COL_BYTES] - delta.columns[COL_FREED], bytes[i]);
         assert_u64_equal(delta.columns[COL_ALLOCS] - delta.columns[COL_FREES], blocks[i]);
@@ -148,18 +148,18 @@ static void test_cuts(void **state)
     check(&m, &r, &l);
     assert_u64_equal(ledger_delta(&l, 0).columns[COL_ALLOCS], 1);
     assert_u64_equal(ledger_delta(&l, 0).columns[COL_FREES], 0);
-    assert_u64_equal(a->live.bytes, 6 * PAGE);
+    assert_u64_equal(ledger_live(&l, a).bytes, 6 * PAGE);
     unmap_pages(&m, &r, &l, 14, 2); /* two pieces: the second is a block without bytes of its own */
     check(&m, &r, &l);
     assert_u64_equal(ledger_delta(&l, 0).columns[COL_ALLOCS], 2);
     assert_u64_equal(ledger_delta(&l, 0).columns[COL_BYTES], 10 * PAGE);
-    assert_u64_equal(a->live.blocks, 2);
+    assert_u64_equal(ledger_live(&l, a).blocks, 2);
     unmap_pages(&m, &r, &l, 0, PAGES);
     check(&m, &r, &l);
     assert_u64_equal(ledger_delta(&l, 0).columns[COL_FREES], 2);
     assert_u64_equal(ledger_delta(&l, 0).columns[COL_FREED], 10 * PAGE);
-    assert_u64_equal(a->site.largest_bytes, 10 * PAGE);
-    assert_u64_equal(a->site.own_peak_bytes, 10 * PAGE);
+    assert_u64_equal(ledger_site(&l, 0).largest_bytes, 10 * PAGE);
+    assert_u64_equal(ledger_site(&l, 0).own_peak_bytes, 10 * PAGE);
     program_mmaps_release(&r);
     ledger_release(&l);
 }

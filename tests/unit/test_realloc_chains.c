@@ -6,7 +6,7 @@ static const struct chain_figures *figures(const struct target *t, uint32_t stac
 {
     for (size_t i = 0; i < t->realloc_chains.rows.count; i++) {
         const struct chain_row *row = &t->realloc_chains.rows.items[i];
-        if (t->ledger.accounts.items[row->site].site.node == stack)
+        if (t->ledger.accounts.items[row->site].node == stack)
             return &row->of;
     }
     return NULL;

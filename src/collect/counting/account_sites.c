@@ -25,7 +25,7 @@ static void take_sizes(struct histogram *h, const struct wire_cell *cell, uint32
 
 static void take_cells(struct target *t, uint32_t first, uint32_t site)
 {
-    struct histogram *h = &t->ledger.histogram;
+    struct histogram *h = &t->ledger.told_histogram;
     uint32_t left = t->accounts.limit;
     for (uint32_t n = first; n && left; left--) {
         const volatile char *unit = (const volatile char *)accounts_at(t, n / 2);
@@ -41,25 +41,35 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
     }
 }
 
-/* What the accounts of a site say of its own peak. */
-struct own_peak {
-    uint64_t bytes, blocks;
-    bool inexact; /* there are several, or others have freed its blocks */
-    bool any;
-};
-
-static void settle_account(struct target *t, uint32_t number, uint32_t epoch,
-                           struct own_peak *peaks)
+/* Copies an account; 1 + the ledger's account, or 0: claimed and not used, cells, or not known. */
+static uint32_t read_account(struct target *t, uint32_t number, struct wire_account *a)
 {
-    struct wire_account a;
     const volatile struct wire_account *at = accounts_at(t, number);
     if (!at)
+        return 0;
+    memcpy(a, (const void *)(uintptr_t)at, sizeof *a);
+    if (!a->owner)
+        return 0;
+    return accounts_known(&t->accounts, a->owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
+}
+
+/* An account knows the own peak of its site if no other has a part in it. */
+static void find_shared(struct target *t, uint32_t number, uint32_t epoch)
+{
+    struct wire_account a;
+    uint32_t known = read_account(t, number, &a);
+    (void)epoch;
+    if (!known)
         return;
-    memcpy(&a, (const void *)(uintptr_t)at, sizeof a);
-    if (!a.owner)
-        return; /* claimed and not used, or cells */
-    bool others = a.owner & WIRE_ACCOUNT_OTHERS;
-    uint32_t known = accounts_known(&t->accounts, others ? a.node : number);
+    struct account *to = &t->ledger.accounts.items[known - 1];
+    to->own_peak_shared |= to->own_peak_known || a.owner & WIRE_ACCOUNT_OTHERS;
+    to->own_peak_known = true;
+}
+
+static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
+{
+    struct wire_account a;
+    uint32_t known = read_account(t, number, &a);
     if (!known)
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
@@ -68,18 +78,57 @@ static void settle_account(struct target *t, uint32_t number, uint32_t epoch,
                               (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
     live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
     bool saved = a.saved_epoch == epoch;
-    to->site.at_peak_bytes += saved ? a.saved_bytes : live.bytes;
-    to->site.at_peak_usable += saved ? a.saved_bytes + a.saved_slack : live.usable;
-    to->site.at_peak_blocks += saved ? (uint64_t)(int64_t)(int32_t)a.saved_blocks : live.blocks;
-    struct own_peak *peak = &peaks[known - 1];
-    bool falls = a.own_peak_bytes > live.bytes;
-    *peak = (struct own_peak){.bytes = falls ? a.own_peak_bytes : live.bytes,
-                              .blocks = falls ? a.own_peak_blocks : live.blocks,
-                              .inexact = peak->any || others,
-                              .any = true};
-    if (a.largest_bytes > to->site.largest_bytes)
-        to->site.largest_bytes = a.largest_bytes;
+    struct site_amounts m = site_amounts_get(&t->ledger.amounts, to);
+    m.at_peak.bytes += saved ? a.saved_bytes : live.bytes;
+    m.at_peak.usable += saved ? a.saved_bytes + a.saved_slack : live.usable;
+    m.at_peak.blocks += saved ? (uint64_t)(int64_t)(int32_t)a.saved_blocks : live.blocks;
+    m.saved_epoch = epoch;
+    if (!to->own_peak_shared) {
+        bool falls = a.own_peak_bytes > live.bytes;
+        m.own_peak_bytes = falls ? a.own_peak_bytes : live.bytes;
+        m.own_peak_blocks = falls ? a.own_peak_blocks : live.blocks;
+    }
+    if (a.largest_bytes > m.largest_bytes)
+        m.largest_bytes = a.largest_bytes;
+    site_amounts_set(&t->ledger.amounts, to, &m);
     take_cells(t, a.cells, known - 1);
+}
+
+static void begin_site(struct ledger *l, struct account *a)
+{
+    a->own_peak_known = a->own_peak_shared = false;
+    if (a->wide) {
+        l->amounts.items[a->wide - 1].at_peak = (struct amount){0};
+        l->amounts.items[a->wide - 1].saved_epoch = l->peak_epoch;
+    }
+    a->at_peak_blocks = 0;
+}
+
+/* Of a site whose own peak is only known from the ends of intervals. */
+static void raise_own_peak(struct ledger *l, struct account *a, const struct amount *at_peak)
+{
+    struct site_amounts m = site_amounts_get(&l->amounts, a);
+    const struct amount *higher =
+        (int64_t)at_peak->bytes > (int64_t)m.live.bytes ? at_peak : &m.live;
+    if ((int64_t)higher->bytes <= (int64_t)m.own_peak_bytes)
+        return;
+    m.saved_epoch = l->peak_epoch;
+    m.own_peak_bytes = higher->bytes;
+    m.own_peak_blocks = higher->blocks;
+    site_amounts_set(&l->amounts, a, &m);
+}
+
+static void each_account(struct target *t, uint32_t epoch,
+                         void (*take)(struct target *, uint32_t number, uint32_t epoch))
+{
+    uint32_t end = accounts_end(t), spare_end = atomic_load(&accounts_totals(t)->spare_end);
+    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
+        take(t, n, epoch);
+    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++) {
+        take(t, n, epoch);
+        if (n % ACCOUNTS_KEPT == 0)
+            accounts_let_go(&t->accounts);
+    }
 }
 
 void accounts_settle_sites(struct target *t)
@@ -87,28 +136,23 @@ void accounts_settle_sites(struct target *t)
     struct ledger *l = &t->ledger;
     const struct wire_totals *totals = accounts_totals(t);
     uint32_t epoch = atomic_load(&totals->peak_epoch);
-    uint32_t end = accounts_end(t);
+    size_t sites = 0;
     if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
         (int64_t)atomic_load(&totals->live_bytes) > 0)
         epoch++; /* it was highest at the end, of which nobody has saved anything */
-    else if (t->profile.peak_skew_bytes && atomic_load(&totals->unsure_epoch) == epoch)
-        t->profile.peak_skew_bytes += atomic_load(&totals->unsure_bytes) & WIRE_LOW48;
+    else if (t->profile.peak_skew_bytes)
+        t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
     l->peak_epoch = epoch;
-    struct own_peak *peaks = xcalloc(l->accounts.count + 1, sizeof *peaks);
+    histogram_release(&l->told_histogram);
+    histogram_init(&l->told_histogram);
     for (size_t i = 0; i < l->accounts.count; i++)
         if (l->accounts.items[i].domain == DOMAIN_HEAP) {
-            struct site *s = &l->accounts.items[i].site;
-            s->at_peak_bytes = s->at_peak_blocks = s->at_peak_usable = 0;
-            l->accounts.items[i].saved_epoch = epoch;
+            begin_site(l, &l->accounts.items[i]);
+            sites++;
         }
-    uint32_t spare_end = atomic_load(&totals->spare_end);
-    for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
-        settle_account(t, n, epoch, peaks);
-    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++) {
-        settle_account(t, n, epoch, peaks);
-        if (n % ACCOUNTS_KEPT == 0)
-            accounts_let_go(&t->accounts);
-    }
+    if (t->accounts.rows_of_others || t->accounts.met != sites)
+        each_account(t, epoch, find_shared);
+    each_account(t, epoch, settle_account);
     l->peak_bytes = l->peak_blocks = 0;
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct account *a = &l->accounts.items[i];
@@ -117,10 +161,7 @@ void accounts_settle_sites(struct target *t)
         struct amount at_peak = ledger_at_peak(l, a);
         l->peak_bytes += at_peak.bytes;
         l->peak_blocks += at_peak.blocks;
-        if (peaks[i].any && !peaks[i].inexact) {
-            a->site.own_peak_bytes = peaks[i].bytes;
-            a->site.own_peak_blocks = peaks[i].blocks;
-        }
+        if (a->own_peak_shared)
+            raise_own_peak(l, a, &at_peak);
     }
-    free(peaks);
 }

@@ -63,7 +63,6 @@ void accounts_release(struct accounts *a)
     vec_release(&a->shown_of);
     vec_release(&a->shown);
     vec_release(&a->early);
-    free(a->frozen);
     *a = (struct accounts){0};
 }
 
@@ -96,19 +95,17 @@ static bool window_map(struct accounts *a, unsigned window)
 
 struct wire_totals *accounts_totals(struct target *t)
 {
-    return t->accounts.frozen ? &t->accounts.frozen_totals : &t->header->totals;
+    return t->accounts.frozen.is ? &t->accounts.frozen.totals : &t->header->totals;
 }
 
 const volatile struct wire_account *accounts_at(struct target *t, uint32_t number)
 {
     struct accounts *a = &t->accounts;
     /* The program writes to that line all the time. */
-    if (a->frozen || number >= a->end)
+    if (number >= a->end)
         a->end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
     if (number < WIRE_ACCOUNT_FIRST || number >= a->end || number >= a->limit)
         return NULL;
-    if (a->frozen)
-        return &a->frozen[number];
     if (!window_map(a, window_of(number)))
         return NULL;
     unsigned window = window_of(number);
@@ -129,28 +126,30 @@ uint32_t accounts_end(struct target *t)
 
 void accounts_freeze(struct target *t)
 {
-    struct accounts *a = &t->accounts;
+    struct frozen *f = &t->accounts.frozen;
     const struct wire_totals *totals = &t->header->totals;
-    uint32_t end = accounts_end(t);
-    struct wire_account *copy = xmalloc(((size_t)end + 1) * UNIT);
-    for (unsigned w = 0; w < ACCOUNTS_WINDOWS && window_start(w) < end; w++) {
-        size_t first = window_start(w), last = window_start(w + 1);
-        last = last < end ? last : end;
-        if (window_map(a, w))
-            memcpy(&copy[first], a->windows[w], (last - first) * UNIT);
-        else
-            memset(&copy[first], 0, (last - first) * UNIT);
-    }
-    memcpy((void *)&a->frozen_totals, (const void *)totals, sizeof *totals);
-    atomic_store(&a->frozen_totals.accounts_end, end);
-    a->frozen = copy;
-    accounts_let_go(a);
+    memcpy((void *)&f->totals, (const void *)totals, sizeof *totals);
+    f->is = true;
+    f->peak_epoch = t->ledger.peak_epoch;
+    f->peak_bytes = t->ledger.peak_bytes;
+    f->peak_blocks = t->ledger.peak_blocks;
+    f->peak_skew_bytes = t->profile.peak_skew_bytes;
+    accounts_settle_sites(t);
+    accounts_let_go(&t->accounts);
 }
 
 void accounts_thaw(struct target *t)
 {
-    free(t->accounts.frozen);
-    t->accounts.frozen = NULL;
+    struct frozen *f = &t->accounts.frozen;
+    if (!f->is)
+        return;
+    t->ledger.peak_epoch = f->peak_epoch;
+    t->ledger.peak_bytes = f->peak_bytes;
+    t->ledger.peak_blocks = f->peak_blocks;
+    t->profile.peak_skew_bytes = f->peak_skew_bytes;
+    histogram_release(&t->ledger.told_histogram);
+    histogram_init(&t->ledger.told_histogram);
+    f->is = false;
 }
 
 /* --- accounts and sites ----------------------------------------------------------------------- */
@@ -177,13 +176,18 @@ uint32_t accounts_known(const struct accounts *a, uint32_t number)
     return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
 }
 
-/* The thread that now counts as this owner. */
+/*
+ * The thread that now counts as this owner. NO_THREAD: there is none, or which one it is has not been
+ * read yet, in a ring that was another thread's before. Who has read of the next one finds no owner.
+ */
 static uint32_t thread_of(const struct target *t, uint32_t owner)
 {
-    for (size_t i = 0; i < t->readers.count; i++)
-        if (atomic_load(&t->readers.items[i].ring->owner) / WIRE_ACCOUNT_OWNER ==
-            owner / WIRE_ACCOUNT_OWNER)
-            return t->readers.items[i].thread;
+    for (size_t i = 0; i < t->readers.count; i++) {
+        const struct reader *r = &t->readers.items[i];
+        uint32_t now = atomic_load(&r->ring->owner);
+        if (now / WIRE_ACCOUNT_OWNER == owner / WIRE_ACCOUNT_OWNER)
+            return r->at >= atomic_load(&r->ring->owner_from) ? r->thread : NO_THREAD;
+    }
     return NO_THREAD;
 }
 
@@ -193,7 +197,7 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
     const struct by_account *met = &t->accounts.ledger_accounts;
     if (number < met->count && met->items[number])
         return met->items[number];
-    const volatile struct wire_account *a = accounts_at(t, number);
+    const volatile struct wire_account *a = t->accounts.frozen.is ? NULL : accounts_at(t, number);
     if (!a)
         return 0;
     uint32_t node = a->node, owner = a->owner, *known = ledger_account_of(&t->accounts, number);
@@ -229,8 +233,7 @@ static void set_unit(struct target *t, uint32_t number, struct account *to,
     if (size_bucket(size) != bucket)
         size = size_bucket_from(bucket);
     to->has_unit = true;
-    to->site.unit_bytes = size;
-    to->site.unit_usable = columns[COL_USABLE] / columns[COL_ALLOCS];
+    to->unit = (struct unit){size, columns[COL_USABLE] / columns[COL_ALLOCS]};
     to->only_bucket = (uint8_t)bucket;
 }
 
@@ -243,7 +246,7 @@ static void apply(struct target *t, uint32_t number, uint32_t known, uint32_t th
         set_unit(t, number, a, columns);
     ledger_row(l, known - 1, columns);
     t->events += columns[COL_ALLOCS] + columns[COL_FREES];
-    if (a->thread != (uint16_t)thread && columns[COL_FREES]) {
+    if (a->thread != thread && columns[COL_FREES]) {
         uint32_t foreign = ledger_account(l, 0, thread, DOMAIN_FOREIGN, STACK_WHOLE);
         ledger_sample(l, foreign, columns[COL_FREES], columns[COL_FREED], COLUMNS);
     }
@@ -453,18 +456,21 @@ bool accounts_look(struct target *t, struct reader *r, bool ended)
         const volatile struct wire_account *a = accounts_at(t, number);
         if (!a)
             break;
-        if (number != in_ring) {
-            struct shown_row *row = vec_push(&rows);
-            row->account = number;
-            columns_now(a, row->columns);
-        }
+        struct shown_row row = {.account = number};
+        columns_now(a, row.columns);
         number = a->next_dirty;
+        if (row.account == in_ring)
+            continue;
+        if (ended) /* nothing changes any more */
+            take_last(t, r->thread, row.account, row.columns);
+        else
+            *vec_push(&rows) = row;
     }
     atomic_thread_fence(memory_order_acquire);
     bool whole = ended || (atomic_load(&ring->rows_written) == turn &&
                            atomic_load(&ring->written) == written);
     for (size_t i = 0; i < rows.count && whole; i++)
-        (ended ? take_last : show)(t, r->thread, rows.items[i].account, rows.items[i].columns);
+        show(t, r->thread, rows.items[i].account, rows.items[i].columns);
     vec_release(&rows);
     return whole;
 }

@@ -45,6 +45,14 @@ struct by_account {
     size_t count, capacity;
 };
 
+/* For a copy of us that writes, while the program counts on. */
+struct frozen {
+    bool is;
+    struct wire_totals totals; /* as they were */
+    /* What settling changed, and what goes on from where it was. */
+    uint64_t peak_epoch, peak_bytes, peak_blocks, peak_skew_bytes;
+};
+
 struct accounts {
     const char *windows[ACCOUNTS_WINDOWS];
     uint32_t limit;
@@ -55,8 +63,7 @@ struct accounts {
     struct by_account shown_of;        /* 1 + index in shown; 0: all of it came in rows */
     VEC(struct shown_row) shown;
     VEC(struct early_row) early;
-    struct wire_account *frozen;      /* as they were, for a copy of us that writes; or NULL */
-    struct wire_totals frozen_totals; /* likewise */
+    struct frozen frozen;
     uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
     uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
 };
@@ -67,8 +74,9 @@ void accounts_release(struct accounts *a);
 /* Accounts are read when they are met, and at the end. Meanwhile the program has them; where they are
  * many, this keeps the kernel from counting them as memory of ours too. */
 void accounts_let_go(const struct accounts *a);
-/* Before we fork, of a target whose accounts have been looked at: the copy sees them as they are
- * now, while the program counts on. And afterwards, in us. */
+/* Before we fork, of a target whose accounts have been looked at: sites get what accounts say of
+ * them now, and the copy reads no account any more, while the program counts on. And afterwards, in
+ * us. */
 void accounts_freeze(struct target *t);
 void accounts_thaw(struct target *t);
 
@@ -93,7 +101,7 @@ void accounts_restart_peak(struct target *t);
 void accounts_begin_era(struct target *t, uint64_t now_ns);
 /* The total that was told last: is it a new peak? */
 void accounts_watch_peak(struct target *t, uint64_t now_ns);
-/* Before target_finish: what sites had at the peak, sizes, lifetimes. Once. */
+/* Before target_finish: what sites had at the peak, sizes, lifetimes. */
 void accounts_settle_sites(struct target *t);
 /* The site of an account; false: there is none. */
 bool accounts_site(struct target *t, uint32_t number, uint32_t *site);

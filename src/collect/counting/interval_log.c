@@ -26,20 +26,21 @@ static int compare_u32(const void *a, const void *b)
 /* Rows are in the order of their sites. */
 static void sort_dirty(struct ledger *l)
 {
-    if (l->dirty.count * 8 < l->accounts.count) {
-        if (l->dirty.count)
-            qsort(l->dirty.items, l->dirty.count, sizeof *l->dirty.items, compare_u32);
+    uint32_t *dirty = l->deltas.dirty.items;
+    size_t count = l->deltas.dirty.count, n = 0;
+    if (count * 8 < l->accounts.count) {
+        if (count)
+            qsort(dirty, count, sizeof *dirty, compare_u32);
         return;
     }
-    size_t n = 0;
-    for (uint32_t i = 0; n < l->dirty.count; i++)
+    for (uint32_t i = 0; n < count; i++)
         if (l->accounts.items[i].delta)
-            l->dirty.items[n++] = i;
+            dirty[n++] = i;
 }
 
 static struct units units_of(const struct ledger *l)
 {
-    return (struct units){l->accounts.items, offsetof(struct account, site.unit),
+    return (struct units){l->accounts.items, offsetof(struct account, unit),
                           sizeof *l->accounts.items, l->accounts.count};
 }
 
@@ -149,17 +150,19 @@ void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_n
     t->kept += kept;
     uint32_t previous = UINT32_MAX;
     sort_dirty(l);
-    for (size_t i = 0; i < l->dirty.count; i++) {
-        struct account *a = &l->accounts.items[l->dirty.items[i]];
-        struct row row = {.site = l->dirty.items[i]};
-        memcpy(row.columns, l->deltas.items[a->delta - 1].columns, sizeof row.columns);
-        row_put(&s->rows, &previous, &row, &a->site.unit);
+    size_t rows = s->row_count = l->deltas.dirty.count;
+    for (size_t i = 0; i < rows; i++) {
+        struct row row = {.site = l->deltas.dirty.items[i]};
+        struct account *a = &l->accounts.items[row.site];
+        const struct delta delta = deltas_get(&l->deltas, a);
+        memcpy(row.columns, delta.columns, sizeof row.columns);
+        row_put(&s->rows, &previous, &row, &a->unit);
+        ledger_note_own_peak(l, a);
         a->delta = 0;
     }
-    size_t rows = s->row_count = l->dirty.count;
     s->rows.data = xrealloc(s->rows.data, s->rows.size + 1);
     s->rows.capacity = s->rows.size + 1;
-    l->dirty.count = l->deltas.count = 0;
+    deltas_clear(&l->deltas);
     l->unknown_frees = l->lost_events = l->truncated_stacks = l->incomplete_stacks = 0;
 
     t->bytes += s->rows.size;

@@ -14,12 +14,12 @@ void ledger_init(struct ledger *l)
 {
     *l = (struct ledger){.peak_epoch = 1};
     histogram_init(&l->histogram);
+    histogram_init(&l->told_histogram);
 }
 
 void ledger_close(struct ledger *l)
 {
-    vec_release(&l->dirty);
-    vec_release(&l->deltas);
+    deltas_release(&l->deltas);
     map_release(&l->others);
     if (l->at_node.items)
         munmap(l->at_node.items, l->at_node.count * sizeof *l->at_node.items);
@@ -34,7 +34,9 @@ void ledger_release(struct ledger *l)
         munmap(l->accounts.items, l->accounts.capacity * sizeof *l->accounts.items);
     l->accounts.items = NULL;
     l->accounts.count = l->accounts.capacity = 0;
+    vec_release(&l->amounts);
     histogram_release(&l->histogram);
+    histogram_release(&l->told_histogram);
 }
 
 /* A table in pages of its own: it grows without being copied, and what is new is 0. */
@@ -77,8 +79,8 @@ static inline uint64_t key_of(uint32_t node, uint32_t thread, enum domain domain
 static inline bool is_of(const struct ledger *l, uint32_t account, uint32_t thread,
                          enum domain domain)
 {
-    const struct site *s = &l->accounts.items[account].site;
-    return s->thread == thread && s->domain == domain;
+    const struct account *a = &l->accounts.items[account];
+    return a->thread == thread && a->domain == domain;
 }
 
 uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain)
@@ -112,52 +114,45 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     *number = (uint32_t)l->accounts.count + base;
     if (l->accounts.count == l->accounts.capacity)
         grow_accounts(l);
-    *vec_push(&l->accounts) =
-        (struct account){.site = {.node = node, .thread = thread, .domain = domain},
-                         .thread = (uint16_t)thread,
-                         .domain = (uint8_t)domain,
-                         .stack_state = (uint8_t)state};
+    struct account *a = vec_push(&l->accounts);
+    *a = (struct account){
+        .node = node, .thread = thread, .domain = (uint8_t)domain, .stack_state = (uint8_t)state};
+    if (domain != DOMAIN_HEAP || !l->peak_is_told)
+        site_amounts_widen(&l->amounts, a); /* they are told block by block */
     return (uint32_t)(l->accounts.count - 1);
 }
 
-static inline void before_change(struct ledger *l, struct account *a)
+static inline struct site_amounts *amounts_of(struct ledger *l, struct account *a)
 {
-    if (a->saved_epoch != l->peak_epoch) {
-        a->site.at_peak_bytes = a->live.bytes;
-        a->site.at_peak_blocks = a->live.blocks;
-        a->site.at_peak_usable = a->live.usable;
-        a->saved_epoch = l->peak_epoch;
-    }
+    return __builtin_expect(a->wide != 0, 1) ? &l->amounts.items[a->wide - 1]
+                                             : site_amounts_widen(&l->amounts, a);
 }
 
-static inline uint64_t *begin_delta(struct ledger *l, struct account *a)
+static inline void before_change(struct ledger *l, struct site_amounts *m)
 {
-    struct delta *d = vec_push(&l->deltas);
-    *vec_push(&l->dirty) = (uint32_t)(a - l->accounts.items);
-    a->delta = (uint32_t)l->deltas.count;
-    memset(d, 0, sizeof *d);
-    return d->columns;
+    if (m->saved_epoch != l->peak_epoch) {
+        m->at_peak = m->live;
+        m->saved_epoch = l->peak_epoch;
+    }
 }
 
 /* The columns of the open interval. */
 static inline uint64_t *delta_of(struct ledger *l, struct account *a)
 {
-    return __builtin_expect(a->delta != 0, 1) ? l->deltas.items[a->delta - 1].columns
-                                              : begin_delta(l, a);
+    return deltas_widen(&l->deltas, a, (uint32_t)(a - l->accounts.items));
 }
 
 struct delta ledger_delta(const struct ledger *l, uint32_t account)
 {
-    uint32_t place = l->accounts.items[account].delta;
-    return place ? l->deltas.items[place - 1] : (struct delta){0};
+    return deltas_get(&l->deltas, &l->accounts.items[account]);
 }
 
 /* More is live at a site: is it, and is the heap, higher than ever? */
-static inline void after_growth(struct ledger *l, struct account *a)
+static inline void after_growth(struct ledger *l, struct site_amounts *m)
 {
-    if (a->live.bytes > a->site.own_peak_bytes) {
-        a->site.own_peak_bytes = a->live.bytes;
-        a->site.own_peak_blocks = a->live.blocks;
+    if (m->live.bytes > m->own_peak_bytes) {
+        m->own_peak_bytes = m->live.bytes;
+        m->own_peak_blocks = m->live.blocks;
     }
     if (l->live.bytes > l->interval_peak_bytes && !l->peak_is_told) {
         l->interval_peak_bytes = l->live.bytes;
@@ -184,11 +179,11 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
                   bool by_realloc)
 {
     struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
-        a->site.unit_bytes = size;
-        a->site.unit_usable = usable;
+        a->unit = (struct unit){size, usable};
         a->only_bucket = (uint8_t)size_bucket(size);
     }
     delta[COL_ALLOCS]++;
@@ -198,12 +193,12 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     bool heap = domain_is_live(a->domain);
     if (!heap || l->peak_is_told ||
         l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
-        before_change(l, a);
-    a->live.bytes += size;
-    a->live.blocks++;
-    a->live.usable += usable;
-    if (size > a->site.largest_bytes)
-        a->site.largest_bytes = size;
+        before_change(l, m);
+    m->live.bytes += size;
+    m->live.blocks++;
+    m->live.usable += usable;
+    if (size > m->largest_bytes)
+        m->largest_bytes = size;
     if (heap) {
         count_size(l, account, a, size);
         l->allocations++;
@@ -214,21 +209,25 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
         l->live.blocks++;
         l->live.usable += usable;
     }
-    after_growth(l, a);
+    after_growth(l, m);
 }
 
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS])
 {
     struct account *a = &l->accounts.items[account];
-    uint64_t *delta = delta_of(l, a);
     const struct amount more = {.bytes = columns[COL_BYTES] - columns[COL_FREED],
                                 .blocks = columns[COL_ALLOCS] - columns[COL_FREES],
                                 .usable = columns[COL_USABLE] - columns[COL_USABLE_FREED]};
-    for (unsigned i = 0; i < COLUMNS; i++)
-        delta[i] += columns[i];
-    a->live.bytes += more.bytes;
-    a->live.blocks += more.blocks;
-    a->live.usable += more.usable;
+    bool fit = site_amounts_fit(a, columns);
+    deltas_add(&l->deltas, a, account, columns, fit);
+    if (fit && !a->wide && a->live_blocks <= INT32_MAX / 2 && a->live_blocks >= INT32_MIN / 2) {
+        a->live_blocks += (int32_t)more.blocks;
+    } else {
+        struct site_amounts *m = amounts_of(l, a);
+        m->live.bytes += more.bytes;
+        m->live.blocks += more.blocks;
+        m->live.usable += more.usable;
+    }
     l->live.bytes += more.bytes;
     l->live.blocks += more.blocks;
     l->live.usable += more.usable;
@@ -243,6 +242,7 @@ void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUM
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable, bool temporary)
 {
     struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREES]++;
     delta[COL_FREED] += size;
@@ -251,10 +251,10 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
         delta[COL_TEMPS]++;
         delta[COL_TEMP_BYTES] += size;
     }
-    before_change(l, a);
-    a->live.bytes -= size;
-    a->live.blocks--;
-    a->live.usable -= usable;
+    before_change(l, m);
+    m->live.bytes -= size;
+    m->live.blocks--;
+    m->live.usable -= usable;
     if (!domain_is_live(a->domain))
         return;
     l->live.bytes -= size;
@@ -265,31 +265,33 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable)
 {
     struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same */
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= usable;
-    before_change(l, a);
-    a->live.bytes += size;
-    a->live.blocks++;
-    a->live.usable += usable;
+    before_change(l, m);
+    m->live.bytes += size;
+    m->live.blocks++;
+    m->live.usable += usable;
     if (domain_is_live(a->domain)) {
         l->live.bytes += size;
         l->live.blocks++;
         l->live.usable += usable;
     }
-    after_growth(l, a);
+    after_growth(l, m);
 }
 
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
 {
     struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREED] += size;
     delta[COL_USABLE_FREED] += size;
-    before_change(l, a);
-    a->live.bytes -= size;
-    a->live.usable -= size;
+    before_change(l, m);
+    m->live.bytes -= size;
+    m->live.usable -= size;
     if (domain_is_live(a->domain)) {
         l->live.bytes -= size;
         l->live.usable -= size;
@@ -299,34 +301,35 @@ void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
 {
     struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= size;
-    before_change(l, a);
-    a->live.bytes += size;
-    a->live.usable += size;
+    before_change(l, m);
+    m->live.bytes += size;
+    m->live.usable += size;
     if (domain_is_live(a->domain)) {
         l->live.bytes += size;
         l->live.usable += size;
     }
-    after_growth(l, a);
+    after_growth(l, m);
 }
 
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind)
 {
     struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
-        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes =
-            amount / (count ? count : 1);
+        a->unit.bytes = a->unit.usable = m->largest_bytes = amount / (count ? count : 1);
     }
     delta[COL_ALLOCS] += count;
     delta[COL_BYTES] += amount;
     delta[COL_USABLE] += amount;
-    a->live.bytes += amount;
-    a->live.blocks += count;
+    m->live.bytes += amount;
+    m->live.blocks += count;
     if (kind != COLUMNS)
         delta[kind] += count;
 }
@@ -357,20 +360,62 @@ void ledger_watch(struct ledger *l)
     l->watched_peak_bytes = 0;
 }
 
-struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
+void ledger_note_own_peak(struct ledger *l, struct account *a)
 {
-    return a->saved_epoch == l->peak_epoch
-               ? (struct amount){a->site.at_peak_bytes, a->site.at_peak_blocks,
-                                 a->site.at_peak_usable}
-               : a->live;
+    if (a->domain != DOMAIN_HEAP || !l->peak_is_told)
+        return;
+    struct amount live = ledger_live(l, a);
+    if (!a->wide) {
+        a->own_peak_blocks =
+            a->live_blocks > a->own_peak_blocks ? a->live_blocks : a->own_peak_blocks;
+        return;
+    }
+    struct site_amounts *m = &l->amounts.items[a->wide - 1];
+    if ((int64_t)live.bytes > (int64_t)m->own_peak_bytes) {
+        m->own_peak_bytes = live.bytes;
+        m->own_peak_blocks = live.blocks;
+    }
 }
 
-static struct site site_of(const struct ledger *l, const struct account *a, uint32_t joined)
+void ledger_set_unit(struct ledger *l, uint32_t account, uint64_t bytes)
 {
-    struct site s = a->site;
+    struct account *a = &l->accounts.items[account];
+    struct site_amounts *m = amounts_of(l, a);
+    a->unit.bytes = a->unit.usable = m->largest_bytes = bytes;
+    m->live.bytes = m->live.blocks * bytes;
+}
+
+struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
+{
+    if (!a->wide)
+        return site_amounts_blocks(a, a->at_peak_blocks);
+    const struct site_amounts *m = &l->amounts.items[a->wide - 1];
+    return m->saved_epoch == l->peak_epoch ? m->at_peak : m->live;
+}
+
+struct site ledger_site(const struct ledger *l, uint32_t account)
+{
+    const struct account *a = &l->accounts.items[account];
+    struct site_amounts m = site_amounts_get(&l->amounts, a);
+    return (struct site){.at_peak_bytes = m.at_peak.bytes,
+                         .at_peak_blocks = m.at_peak.blocks,
+                         .at_peak_usable = m.at_peak.usable,
+                         .unit = a->unit,
+                         .own_peak_blocks = m.own_peak_blocks,
+                         .node = a->node,
+                         .thread = a->thread,
+                         .domain = a->domain,
+                         .own_peak_bytes = m.own_peak_bytes,
+                         .largest_bytes = m.largest_bytes};
+}
+
+static struct site site_of(const struct ledger *l, uint32_t account, uint32_t joined)
+{
+    struct site s = ledger_site(l, account);
     bool sampled = domain_is_sampled(s.domain);
     bool counted = sampled || s.domain == DOMAIN_TOUCHED || s.domain == DOMAIN_FOREIGN;
-    struct amount peak = counted ? (struct amount){0} : ledger_at_peak(l, a);
+    struct amount peak =
+        counted ? (struct amount){0} : ledger_at_peak(l, &l->accounts.items[account]);
     if (ledger_stack_is_sampled(l, s.domain) && s.node)
         s.node += joined;
     s.at_peak_bytes = peak.bytes;
@@ -379,14 +424,14 @@ static struct site site_of(const struct ledger *l, const struct account *a, uint
     return s;
 }
 
-#define GIVEN_BACK ((size_t)4 << 20) /* bytes of accounts at a time */
+#define GIVEN_BACK ((size_t)3 << 20) /* bytes of accounts at a time: whole ones and whole pages */
 
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined)
 {
     const size_t count = l->accounts.count, at_once = GIVEN_BACK / sizeof *l->accounts.items;
     vec_reserve(&p->sites, count);
     for (size_t i = 0; i < count; i++) {
-        *vec_push(&p->sites) = site_of(l, &l->accounts.items[i], joined);
+        *vec_push(&p->sites) = site_of(l, (uint32_t)i, joined);
         if ((i + 1) % at_once == 0)
             madvise(&l->accounts.items[i + 1 - at_once], GIVEN_BACK, MADV_DONTNEED);
     }
@@ -421,7 +466,9 @@ static void settle(struct bucket_rows *rows)
 void ledger_histograms(const struct ledger *l, struct profile *p)
 {
     histogram_rows(&l->histogram, HISTOGRAM_SIZES, &p->sizes);
+    histogram_rows(&l->told_histogram, HISTOGRAM_SIZES, &p->sizes);
     histogram_rows(&l->histogram, HISTOGRAM_LIVES, &p->lifetimes);
+    histogram_rows(&l->told_histogram, HISTOGRAM_LIVES, &p->lifetimes);
     settle(&p->sizes);
     settle(&p->lifetimes);
     p->has_histograms = true;

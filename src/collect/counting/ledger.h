@@ -14,62 +14,33 @@
 #ifndef TIDE_COLLECT_COUNTING_LEDGER_H
 #define TIDE_COLLECT_COUNTING_LEDGER_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/map.h"
 #include "collect/counting/histogram.h"
+#include "collect/counting/site_amounts.h"
 #include "store/buckets.h"
 #include "store/recording.h"
-
-struct amount {
-    uint64_t bytes, blocks, usable;
-};
 
 /* What was sampled of a process in all. */
 struct sample_sums {
     uint64_t cpu_ns, cpu_samples, kernel_ns, faults, fault_bytes;
 };
 
-/* What happened at a site in the interval that is open. */
-struct delta {
-    uint64_t columns[COLUMNS];
-};
-
-/*
- * Accounts are met at random, and there may be tens of millions, so each has two cache lines, of
- * which an event mostly needs the second. What only some accounts have at a time is apart.
- */
-struct account {
-    struct site site;    /* its at_peak_*: what was live at the end of saved_epoch */
-    uint16_t thread;     /* the site's, of which there are few (threads.c); here it is near */
-    uint8_t domain;      /* likewise */
-    bool has_unit;       /* site.unit_* are set, and stay: packed rows rest on them */
-    uint8_t only_bucket; /* of all sizes so far; SIZE_BUCKETS: there are several */
-    uint8_t stack_state; /* enum stack_state of its node */
-    bool any_size;       /* its blocks replace each other in no order: no array that grows */
-    uint64_t saved_epoch;
-    struct amount live;
-    uint32_t delta; /* 1 + its index in ledger.deltas; 0: nothing has happened in this interval */
-};
-#define ACCOUNT_HOT offsetof(struct account, site.own_peak_bytes)
-static_assert(ACCOUNT_HOT == 64, "one cache line for an event");
-static_assert(sizeof(struct account) == 128, "each begins at a cache line");
-
 enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 
 struct ledger {
     VEC(struct account) accounts;
+    struct wide_amounts amounts; /* of accounts that need them */
     /* By node: 1 + the first account there, which mostly is the only one; 0: there is none. Nodes
      * are met in order, and are next to each other here. */
     struct {
         uint32_t *items;
         size_t count;
     } at_node;
-    struct map others;   /* domain | thread | node -> account, of those that are not the first */
-    VEC(uint32_t) dirty; /* accounts with a delta */
-    VEC(struct delta) deltas;
+    struct map others;    /* domain | thread | node -> account, of those that are not the first */
+    struct deltas deltas; /* of the open interval */
     bool timed;         /* stacks of CPU time are the program's own: its timers took the samples */
     struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
@@ -80,6 +51,7 @@ struct ledger {
     uint64_t allocations, allocated_bytes;
     bool peak_is_told; /* the program knows the peak, and tells peak_epoch */
     struct histogram histogram;
+    struct histogram told_histogram; /* of blocks that the program counted: accounts_settle_sites */
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
 };
@@ -130,7 +102,18 @@ uint64_t ledger_end_interval(struct ledger *l);
 uint64_t ledger_watched_peak(const struct ledger *l);
 void ledger_watch(struct ledger *l);
 
+/* What is live at the account's site. */
+static inline struct amount ledger_live(const struct ledger *l, const struct account *a)
+{
+    return site_amounts_live(&l->amounts, a);
+}
 /* What the account's site had when the process's live total was highest. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
+/* The site as it is now; its at_peak_* are what was saved last. */
+struct site ledger_site(const struct ledger *l, uint32_t account);
+/* Gives all of a site's samples another worth. */
+void ledger_set_unit(struct ledger *l, uint32_t account, uint64_t bytes);
+/* The open interval ends: the most that was live at a site whose blocks the program counts. */
+void ledger_note_own_peak(struct ledger *l, struct account *a);
 
 #endif

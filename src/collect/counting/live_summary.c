@@ -97,8 +97,9 @@ static struct amount counted(const struct target *t)
     struct amount sum = {0};
     for (size_t i = 0; i < t->ledger.accounts.count; i++)
         if (t->ledger.accounts.items[i].domain == DOMAIN_HEAP) {
-            sum.bytes += t->ledger.accounts.items[i].live.bytes;
-            sum.blocks += t->ledger.accounts.items[i].live.blocks;
+            struct amount live = ledger_live(&t->ledger, &t->ledger.accounts.items[i]);
+            sum.bytes += live.bytes;
+            sum.blocks += live.blocks;
         }
     return sum;
 }
@@ -142,16 +143,17 @@ void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kin
                          uint64_t now_ns)
 {
     const struct ledger *l = &t->ledger;
-    const struct units units = {l->accounts.items, offsetof(struct account, site.unit),
+    const struct units units = {l->accounts.items, offsetof(struct account, unit),
                                 sizeof *l->accounts.items, l->accounts.count};
     struct amount *left = xcalloc(l->accounts.count + 1, sizeof *left);
     live_summary_begin(s, t, kind, now_ns);
     for (size_t i = 0; i < l->accounts.count; i++)
         if (l->accounts.items[i].domain == DOMAIN_HEAP)
-            left[i] = l->accounts.items[i].live;
-    for (size_t i = 0; i < l->dirty.count; i++) {
-        struct delta d = ledger_delta(l, l->dirty.items[i]);
-        derive_row(s, &left[l->dirty.items[i]], l->dirty.items[i], t->tick, now_ns, d.columns);
+            left[i] = ledger_live(l, &l->accounts.items[i]);
+    for (size_t i = 0; i < l->deltas.dirty.count; i++) {
+        uint32_t site = l->deltas.dirty.items[i];
+        struct delta d = ledger_delta(l, site);
+        derive_row(s, &left[site], site, t->tick, now_ns, d.columns);
     }
     for (size_t i = t->timeline.slices.count; i-- > 0;) {
         const struct slice *e = &t->timeline.slices.items[i];
@@ -194,49 +196,120 @@ static uint32_t interval_of(const struct target *t, uint32_t tick)
     return end ? (uint32_t)(end - 1) : 0;
 }
 
-/* The rows of a scan with this site and interval begin here, or would. */
-static size_t row_index(const struct profile *p, const struct scan *s, uint32_t site,
-                        uint32_t interval)
+/* The rows of a scan with this site begin here, or would. */
+static size_t first_of_site(const struct profile *p, const struct scan *s, uint32_t site)
 {
     size_t at;
-    const struct live_row key = {.site = site, .interval = interval},
-                          *rows = p->live.items + s->first_row;
-    BISECT(at, s->row_count, in_order(&rows[at], &key) < 0);
+    const struct live_row *rows = p->live.items + s->first_row;
+    BISECT(at, s->row_count, rows[at].site < site);
     return s->first_row + at;
+}
+
+static bool fits(const struct live_row *r, const struct live_row *within)
+{
+    return r->blocks <= within->blocks && r->bytes <= within->bytes && r->usable <= within->usable;
+}
+
+static void subtract(struct live_row *from, const struct live_row *r)
+{
+    from->blocks -= r->blocks;
+    from->bytes -= r->bytes;
+    from->usable -= r->usable;
+}
+
+/* Adds what is in hand to a field of a row, and takes from it what it has of the debt. */
+static void pay(uint64_t *field, uint64_t *hand, uint64_t *debt)
+{
+    *field += *hand;
+    *hand = 0;
+    uint64_t paid = *field < *debt ? *field : *debt;
+    *field -= paid;
+    *debt -= paid;
+}
+
+/* Takes `debt` away from the rows of a site, the oldest first. Rows without blocks are empty. */
+static void take_away(struct live_row *rows, size_t count, struct live_row debt)
+{
+    struct live_row hand = {0}; /* what rows held whose blocks are all taken */
+    for (size_t i = 0; i < count; i++) {
+        pay(&rows[i].blocks, &hand.blocks, &debt.blocks);
+        if (rows[i].blocks)
+            continue;
+        hand.bytes += rows[i].bytes;
+        hand.usable += rows[i].usable;
+        rows[i].bytes = rows[i].usable = 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].blocks) {
+            pay(&rows[i].bytes, &hand.bytes, &debt.bytes);
+            pay(&rows[i].usable, &hand.usable, &debt.usable);
+        }
+}
+
+struct remembered {
+    VEC(struct live_row) rows;
+};
+
+/* The rows of one site that were allocated before the look. */
+static void remember_site(const struct profile *p, const struct scan *before, struct live_row *left,
+                          size_t count, struct remembered *out)
+{
+    struct live_row room = {0}, debt = {0};
+    size_t same = 0, end = before->first_row + before->row_count;
+    for (size_t i = 0; i < count; i++)
+        join(&room, &left[i]);
+    for (size_t k = first_of_site(p, before, left->site);
+         k < end && p->live.items[k].site == left->site; k++) {
+        struct live_row lost = p->live.items[k];
+        if ((lost.reach != REACH_LOST && lost.reach != REACH_INDIRECT) || !fits(&lost, &room))
+            continue;
+        subtract(&room, &lost);
+        while (same < count && left[same].interval < lost.interval)
+            same++;
+        if (same < count && left[same].interval == lost.interval && fits(&lost, &left[same]))
+            subtract(&left[same], &lost);
+        else
+            join(&debt, &lost);
+        lost.untouched = 0;
+        *vec_push(&out->rows) = lost;
+    }
+    if (debt.blocks)
+        take_away(left, count, debt);
+    for (size_t i = 0; i < count; i++) {
+        left[i].reach = REACH_REACHABLE;
+        if (left[i].blocks)
+            *vec_push(&out->rows) = left[i];
+    }
 }
 
 /*
  * Nobody looked after destructors had run, but before: what was lost then nobody can have freed, so
- * it is among what is left; the others of the same site and interval were reachable.
+ * it is among what is left of its site; the others were reachable. The interval in which a block was
+ * born and the one that counts its allocation may differ by a tick, so rows of the same interval
+ * are matched first, and then all of the site.
  */
 static void remember_reach(struct profile *p, const struct scan *before, size_t first)
 {
-    VEC(struct live_row) rows = {0};
-    for (size_t i = first; i < p->live.count; i++) {
-        struct live_row left = p->live.items[i];
-        bool seen = left.interval < before->intervals;
-        size_t k = row_index(p, before, left.site, left.interval);
-        for (; seen && k < before->first_row + before->row_count; k++) {
-            struct live_row r = p->live.items[k];
-            if (r.site != left.site || r.interval != left.interval)
-                break;
-            bool gone = r.reach == REACH_LOST || r.reach == REACH_INDIRECT;
-            if (!gone || r.blocks > left.blocks || r.bytes > left.bytes || r.usable > left.usable)
-                continue;
-            r.untouched = 0;
-            *vec_push(&rows) = r;
-            left.blocks -= r.blocks;
-            left.bytes -= r.bytes;
-            left.usable -= r.usable;
+    struct remembered all = {0};
+    for (size_t i = first; i < p->live.count;) {
+        size_t seen = i, end;
+        for (end = i; end < p->live.count && p->live.items[end].site == p->live.items[i].site;
+             end++)
+            seen += p->live.items[end].interval < before->intervals;
+        if (seen > i)
+            remember_site(p, before, &p->live.items[i], seen - i, &all);
+        for (; seen < end; seen++) {
+            p->live.items[seen].reach = REACH_UNKNOWN;
+            *vec_push(&all.rows) = p->live.items[seen];
         }
-        left.reach = seen ? REACH_REACHABLE : REACH_UNKNOWN;
-        if (left.blocks)
-            *vec_push(&rows) = left;
+        i = end;
     }
+    if (all.rows.count)
+        qsort(all.rows.items, all.rows.count, sizeof *all.rows.items, in_order);
     p->live.count = first;
-    for (size_t i = 0; i < rows.count; i++)
-        *vec_push(&p->live) = rows.items[i];
-    vec_release(&rows);
+    for (size_t i = 0; i < all.rows.count; i++)
+        *vec_push(&p->live) = all.rows.items[i];
+    vec_release(&all.rows);
 }
 
 void live_summary_finish(struct live_summary *s, struct target *t)

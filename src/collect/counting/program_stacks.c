@@ -316,11 +316,11 @@ void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct pr
     struct numbering frames = number_frames(s, p, 0, s->states.count);
     bool any_cut = false;
     for (size_t i = 0; i < l->accounts.count && !any_cut; i++)
-        any_cut = l->accounts.items[i].site.node >= WIRE_CUT_FIRST;
+        any_cut = l->accounts.items[i].node >= WIRE_CUT_FIRST;
     size_t cut_count = any_cut ? s->cut_states.count : 0;
     struct numbering cut = number_frames(s, p, WIRE_CUT_FIRST, cut_count);
     for (size_t i = 0; i < l->accounts.count; i++) {
-        struct site *site = &l->accounts.items[i].site;
+        struct account *site = &l->accounts.items[i];
         if (ledger_stack_is_sampled(l, site->domain))
             continue; /* its stacks are the collector's own */
         uint32_t n = site->node;

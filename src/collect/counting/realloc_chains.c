@@ -179,7 +179,7 @@ static struct node node_at(const struct target *t, uint32_t number)
 static bool is_near(const struct target *t, const struct fresh *f, const struct block *b)
 {
     const struct account *accounts = t->ledger.accounts.items;
-    uint32_t new_number = accounts[f->account].site.node, old_number = accounts[b->site].site.node;
+    uint32_t new_number = accounts[f->account].node, old_number = accounts[b->site].node;
     struct node new = node_at(t, new_number), old = node_at(t, old_number);
     if (!new.parent || !old.parent)
         return false;

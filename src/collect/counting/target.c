@@ -417,11 +417,13 @@ static void sum_up_live(struct target *t, uint64_t now_ns)
 void target_pause(struct target *t, uint64_t now_ns)
 {
     if (t->header) {
-        for (size_t i = 0; i < t->readers.count && !t->accounts.frozen; i++)
+        bool frozen = t->accounts.frozen.is;
+        for (size_t i = 0; i < t->readers.count && !frozen; i++)
             accounts_look(t, &t->readers.items[i], true);
         accounts_take_counters(t);
         accounts_end_interval(t, tick_now(t));
-        accounts_settle_sites(t);
+        if (!frozen)
+            accounts_settle_sites(t);
         untouched_settle(t);
     }
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */

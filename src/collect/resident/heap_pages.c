@@ -14,11 +14,11 @@ static bool is_glibc(const struct target *t)
 {
     size_t like = 0, all = 0;
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
-        const struct site *site = &t->ledger.accounts.items[i].site;
-        if (site->domain != DOMAIN_HEAP || !site->unit_usable)
+        const struct account *a = &t->ledger.accounts.items[i];
+        if (a->domain != DOMAIN_HEAP || !a->unit.usable)
             continue;
         all++;
-        like += glibc_has_size(site->unit_usable) || glibc_maps_alone(site->unit_usable);
+        like += glibc_has_size(a->unit.usable) || glibc_maps_alone(a->unit.usable);
     }
     return 2 * like >= all;
 }

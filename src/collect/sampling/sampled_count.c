@@ -46,7 +46,7 @@ void samples_count(struct target *t)
 
 bool samples_in_kernel(const struct target *t, const struct account *a)
 {
-    uint32_t node = a->site.node;
+    uint32_t node = a->node;
     return !t->ledger.timed && node < t->sampled.stacks.nodes.count &&
            t->sampled.stacks.nodes.items[node].address == NODE_KERNEL;
 }
@@ -54,11 +54,9 @@ bool samples_in_kernel(const struct target *t, const struct account *a)
 static void set_units(struct target *t, uint64_t unit, bool kernel)
 {
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
-        struct account *a = &t->ledger.accounts.items[i];
-        if (a->site.domain != DOMAIN_CPU || samples_in_kernel(t, a) != kernel)
-            continue;
-        a->site.unit_bytes = a->site.unit_usable = a->site.largest_bytes = unit;
-        a->live.bytes = a->live.blocks * unit;
+        const struct account *a = &t->ledger.accounts.items[i];
+        if (a->domain == DOMAIN_CPU && samples_in_kernel(t, a) == kernel)
+            ledger_set_unit(&t->ledger, (uint32_t)i, unit);
     }
 }
 
@@ -74,8 +72,8 @@ void samples_settle(struct target *t)
     uint64_t user = 0, kernel = 0, period = g->cpu_period_ns, all_ns = g->user_ns + g->system_ns;
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
-        if (a->site.domain == DOMAIN_CPU)
-            *(samples_in_kernel(t, a) ? &kernel : &user) += a->live.blocks;
+        if (a->domain == DOMAIN_CPU)
+            *(samples_in_kernel(t, a) ? &kernel : &user) += ledger_live(&t->ledger, a).blocks;
     }
     if (!g->counted || t->was_paused || user + kernel < SETTLED_SAMPLES)
         return;

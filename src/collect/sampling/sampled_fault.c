@@ -26,7 +26,7 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
     ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
     t->events++;
     if (owned_by != NO_OWNER) {
-        struct site owner = t->ledger.accounts.items[owned_by].site;
+        const struct account owner = t->ledger.accounts.items[owned_by];
         account = ledger_account(&t->ledger, owner.node, owner.thread, DOMAIN_TOUCHED, STACK_WHOLE);
         ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
     }

@@ -41,13 +41,16 @@ void packing_count(struct target *t)
     }
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
-        if (a->site.domain == DOMAIN_CPU) {
-            k->sampled.cpu_ns += a->live.bytes;
-            k->sampled.cpu_samples += a->live.blocks;
-            k->sampled.kernel_ns += samples_in_kernel(t, a) ? a->live.bytes : 0;
-        } else if (a->site.domain == DOMAIN_FAULTS) {
-            k->sampled.fault_bytes += a->live.bytes;
-            k->sampled.faults += a->live.blocks;
+        if (a->domain != DOMAIN_CPU && a->domain != DOMAIN_FAULTS)
+            continue;
+        struct amount live = ledger_live(&t->ledger, a);
+        if (a->domain == DOMAIN_CPU) {
+            k->sampled.cpu_ns += live.bytes;
+            k->sampled.cpu_samples += live.blocks;
+            k->sampled.kernel_ns += samples_in_kernel(t, a) ? live.bytes : 0;
+        } else {
+            k->sampled.fault_bytes += live.bytes;
+            k->sampled.faults += live.blocks;
         }
     }
 }

@@ -37,8 +37,7 @@ static void test_whole_pages(void **state)
     eras_begin(&t.eras, 0, 1, true);
     for (uint32_t i = 0; i <= WIRE_ACCOUNT_FIRST; i++)
         *vec_push(&t.accounts.ledger_accounts) = i == WIRE_ACCOUNT_FIRST;
-    *vec_push(&t.ledger.accounts) =
-        (struct account){.site = {.domain = DOMAIN_HEAP, .unit_usable = 24}};
+    *vec_push(&t.ledger.accounts) = (struct account){.domain = DOMAIN_HEAP, .unit = {.usable = 24}};
     *vec_push(&look.mappings.items) =
         (struct proc_mapping){.mapping = {.start = HEAP,
                                           .end = HEAP + PAGES * PAGE,
