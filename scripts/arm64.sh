@@ -64,6 +64,14 @@ fetch_kernel() {
     touch "$into/made"
 }
 
+# As Debian's packages do when they are installed. Without it Python compiles all that it imports each time, which is
+# slow, and leaves freed memory behind that points into the heap: blocks that get there look reachable to the leak scan.
+compile_python() {
+    local python=(qemu-aarch64-static -L "$root" "$root/usr/bin/python3")
+    [ "$(readlink "$root/usr/bin/python3")" != "$(readlink /usr/bin/python3)" ] || python=(/usr/bin/python3)
+    "${python[@]}" -m compileall -q -s "$root" -p / "$root"/usr/lib/python3*
+}
+
 make_root() {
     [ -e "$build/root.made" ] && return
     fetch
@@ -81,6 +89,7 @@ make_root() {
     echo "root:x:0:0:root:/root:/bin/bash" >"$root/etc/passwd"
     echo "root:x:0:" >"$root/etc/group"
     : >"$root/etc/ld.so.cache" # tests/arm64/init puts one there
+    compile_python
     touch "$build/root.made"
 }
 

@@ -162,7 +162,7 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     return not_recorded_is_wanted(s->options->only, name ? name : "");
 }
 
-static void reap(struct session *s)
+void session_reap(struct session *s)
 {
     int status;
     siginfo_t ended = {0};
@@ -381,7 +381,7 @@ static void record(struct session *s)
             not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         attached_turn(s, now);
-        reap(s);
+        session_reap(s);
         checkpoint_if_due(s, now);
         snapshot_if_due(s, now);
         if (s->abandoned || attached_is_over(s) || is_last(s, now))
@@ -414,11 +414,11 @@ int session_check_attach(pid_t pid, struct err *err)
     return attached_check(pid, err);
 }
 
-/* Each living process takes a descriptor. */
 /* Blocks of this size and above are mappings of their own. Without this, glibc raises the limit to 32
  * MiB as such blocks are freed, and keeps what tables leave behind when they grow. */
 #define MAPPED_ALONE_BYTES (1 << 20)
 
+/* Each living process takes a descriptor. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
