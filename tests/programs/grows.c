@@ -150,6 +150,9 @@ int main(int argc, char **argv)
     unsigned events = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
     seed = argc > 3 ? (uint64_t)atoi(argv[3]) * 7919 : 1;
     unsigned phase = below(8);
+    /* The heap of one that stays as it is has its size before the first event. */
+    for (int i = 0; i < 100 && strcmp(kind, "noise") == 0; i++)
+        noise();
     for (unsigned event = 0; event < events || (argc > 5 && access(argv[5], F_OK) != 0); event++) {
         unsigned items = items_of(kind, event);
         work();
