@@ -35,8 +35,8 @@ def functions(profile, strings, site):
     return names
 
 
-def processes(t, path):
-    """The scans of each process of a recording, the program itself first."""
+def read_profiles(t, path):
+    """(what the file has of each process, the program itself first; strings)."""
     profiles, strings = {}, []
     with open(path, "rb") as file:
         for kind, process, payload in chunks_of(t, file.read()):
@@ -44,7 +44,13 @@ def processes(t, path):
                 strings = [payload.string().decode(errors="replace") for _ in range(payload.varint())]
             elif kind in READERS:  # others have nothing to say of blocks
                 READERS[kind](payload, profiles.setdefault(process, {}))
-    return [[Scan(p, strings, scan) for scan in p.get("scans", ())] for _, p in sorted(profiles.items())]
+    return [p for _, p in sorted(profiles.items())], strings
+
+
+def processes(t, path):
+    """The scans of each process of a recording, the program itself first."""
+    profiles, strings = read_profiles(t, path)
+    return [[Scan(p, strings, scan) for scan in p.get("scans", ())] for p in profiles]
 
 
 def scans(t, path):

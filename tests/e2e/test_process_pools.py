@@ -2,6 +2,7 @@
 import os
 
 from harness import NO_ARENAS, PROGRAMS, cases
+from scans import read_profiles
 from test_python_stacks import interpreter
 
 JOBS = 10, 20, 30
@@ -104,3 +105,14 @@ def test_peak_of_processes_in_turn(t):
     whole = t.report(profile, "peak", "--process", "all")
     t.equal("its rows", sum(row["self_bytes"] for row in whole["rows"]), whole["totals"]["peak_bytes"])
     t.true("peak", 30 * 1000030 <= whole["totals"]["peak_bytes"] < 50 * 1000000, whole["totals"])
+
+
+def test_one_ends_before_the_next_begins(t):
+    """Though the collector was busy, and heard of both at the same moment."""
+    profile = t.record("/usr/bin/python3", PROGRAM, "killed")
+    _, *workers = read_profiles(t, profile)[0]
+    times = sorted((worker["start"], worker["start"] + worker["duration"]) for worker in workers)
+    t.equal("workers", len(times), 3)
+    for before, after in zip(times, times[1:]):
+        t.true("one after the other", before[1] <= after[0], times)
+    t.equal("at the peak", of_ctypes(t, profile, "peak", "--process", "all"), (30 * 1000030, 30))

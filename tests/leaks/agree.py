@@ -70,11 +70,11 @@ def functions_of(names):
 
 
 def short(name):
-    """As all tools would write it: without scope, parameters, templates and libc's prefixes."""
+    """As all tools would write it: without scope, parameters, templates, Rust's hashes and libc's prefixes."""
     name = name.replace("(anonymous namespace)::", "").split("(")[0].split("@")[0]
     while re.search(r"<[^<>]*>", name):
         name = re.sub(r"<[^<>]*>", "", name)
-    return name.split("::")[-1].removeprefix("__GI___")
+    return re.sub(r"::h[0-9a-f]{16}$", "", name).split("::")[-1].removeprefix("__GI___")
 
 
 def by_valgrind(argv, folder, status):
@@ -169,6 +169,7 @@ EXPLAINED = {
     "reallocs.c": {"valgrind": ("shrunk_in_place",)},
     "scopes.cpp": {"valgrind": ("kept",), "sanitizer": ("kept",)},
     "standard_library.cpp": {"sanitizer": ("makes_string", "basic_string", "_M_construct")},
+    "suppressed_inside.c": {"sanitizer": ("known_leak", "third_party_init")},
     "vforks.c": {"valgrind": ("in_child",)},
 }
 
@@ -216,7 +217,7 @@ def hold_many(build, count=10000000):
     """How long a program with many blocks stands still."""
     t = harness.Test(build)
     for mode in ("array", "list", "lost"):
-        profile = t.record(t.build("many_blocks.c", "-O1"), mode, str(count))
+        profile = t.record(t.build("many_blocks.c", "-O1"), mode, str(count), opts=("--scan=full",))
         print("%s of %d blocks: held for %s s" % (mode, count, " and ".join(
             "%.2f" % (scan.held / 1e9) for scan in scans.scans(Quiet(), profile))), flush=True)
     t.close()

@@ -8,17 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clear_stack.h"
 #include "known.h"
 
 static void *volatile *inherited, *volatile *freed;
 static void *volatile global;
-
-SITE static void clear_stack(void)
-{
-    volatile char room[16384];
-    for (size_t i = 0; i < sizeof room; i++)
-        room[i] = 0;
-}
 
 SITE static void allocate(void)
 {

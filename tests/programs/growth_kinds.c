@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clear_stack.h"
 #include "filled.h"
 #include "known.h"
 #include "staying_threads.h"
@@ -195,6 +197,17 @@ static void act(const char *kind, int fd)
         abort();
 }
 
+SITE static void run(const char *kind, bool noisy, int fd)
+{
+    for (event = 1; event <= events; event++) {
+        work();
+        if (noisy)
+            noise();
+        act(kind, fd);
+        tide_mark("event");
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 6)
@@ -210,12 +223,7 @@ int main(int argc, char **argv)
             return waitpid(child, &status, 0) == child ? status : 1;
         }
     }
-    for (event = 1; event <= events; event++) {
-        work();
-        if (atoi(argv[5]))
-            noise();
-        act(argv[1], fd);
-        tide_mark("event");
-    }
+    run(argv[1], atoi(argv[5]) != 0, fd);
+    clear_stack(); /* else freed blocks that were there may keep the last block that was lost */
     return 0;
 }

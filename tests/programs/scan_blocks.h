@@ -2,19 +2,12 @@
 #ifndef SCAN_BLOCKS_H
 #define SCAN_BLOCKS_H
 
+#include "clear_stack.h"
 #include "known.h"
 
 SITE static void *block(size_t size)
 {
     return calloc(1, size);
-}
-
-/* Clears the stack of what was there: a stale pointer would keep a block. */
-SITE static void clear_stack(void)
-{
-    volatile char room[16384];
-    for (size_t i = 0; i < sizeof room; i++)
-        room[i] = 0;
 }
 
 #endif

@@ -2,13 +2,17 @@
 
 METHOD: fork, spawn or forkserver (multiprocessing.Pool), futures-METHOD (concurrent.futures), subprocess;
 together: three processes that hold their blocks at the same time and free them before they end;
-in-turn: three processes, one after the other.
+in-turn: three processes, one after the other;
+killed: likewise, and the collector hears of each death when the next process asks to be recorded.
 """
 import concurrent.futures
 import ctypes
 import multiprocessing
+import os
+import signal
 import subprocess
 import sys
+import time
 
 LIBC = ctypes.CDLL(None)
 LIBC.malloc.restype, LIBC.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
@@ -35,6 +39,18 @@ def hold(n, barrier):
         LIBC.free(block)
 
 
+def killed(n, collector):
+    job(n)
+    time.sleep(0.02)  # the collector has read it, as a rule, and waits for news
+    os.kill(collector, signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def waits(pid):
+    with open("/proc/%d/stat" % pid) as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] in "SZ"  # asleep, or it has been answered and has ended
+
+
 def main(method):
     if method == "subprocess":
         workers = [subprocess.Popen([sys.executable, __file__, str(n)]) for n in JOBS]
@@ -53,6 +69,16 @@ def main(method):
             worker = multiprocessing.get_context("fork").Process(target=job, args=(n,))
             worker.start()
             worker.join()
+        return []
+    if method == "killed":
+        for n in JOBS:
+            worker = multiprocessing.get_context("fork").Process(target=killed, args=(n, os.getppid()))
+            worker.start()
+            while not waits(worker.pid):  # for an answer of the collector
+                time.sleep(0.001)
+            os.kill(os.getppid(), signal.SIGCONT)
+            worker.join()
+        os.kill(os.getppid(), signal.SIGCONT)
         return []
     context = multiprocessing.get_context(method.split("-")[-1])
     if method.startswith("futures"):

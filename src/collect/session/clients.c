@@ -125,11 +125,11 @@ void session_answer_clients(struct session *s)
 {
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
-        if (v.request.kind == WIRE_HELLO)
+        if (v.request.kind == WIRE_HELLO) {
             request_finish_endings(s); /* a child inherits what its parent has */
-        if (v.request.kind == WIRE_HELLO)
+            session_reap(s); /* those that ended before this one began do not overlap with it */
             say_hello(s, &v);
-        else if (v.request.kind == WIRE_MORE_RINGS)
+        } else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
         else if (v.request.kind == WIRE_FUNCTIONS)
             give_functions(s, &v);

@@ -1,6 +1,7 @@
 #include "collect/session/session_state.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -161,7 +162,7 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     return not_recorded_is_wanted(s->options->only, name ? name : "");
 }
 
-static void reap(struct session *s)
+void session_reap(struct session *s)
 {
     int status;
     siginfo_t ended = {0};
@@ -380,7 +381,7 @@ static void record(struct session *s)
             not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         attached_turn(s, now);
-        reap(s);
+        session_reap(s);
         checkpoint_if_due(s, now);
         snapshot_if_due(s, now);
         if (s->abandoned || attached_is_over(s) || is_last(s, now))
@@ -413,10 +414,15 @@ int session_check_attach(pid_t pid, struct err *err)
     return attached_check(pid, err);
 }
 
+/* Blocks of this size and above are mappings of their own. Without this, glibc raises the limit to 32
+ * MiB as such blocks are freed, and keeps what tables leave behind when they grow. */
+#define MAPPED_ALONE_BYTES (1 << 20)
+
 /* Each living process takes a descriptor. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
+    mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE_BYTES);
     s = (struct session){.options = o, .signals = -1, .socket = {.fd = -1}};
     s.not_recorded.only = o->only;
     s.not_recorded.no_children = o->no_follow;

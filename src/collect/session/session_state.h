@@ -99,6 +99,8 @@ void session_begin_target(struct session *s, struct target *t);
 bool session_is_gone(const struct session *s, const struct target *t);
 /* It has ended, or executes another program. */
 void session_end_target(struct session *s, struct target *t, bool execed);
+/* Ends the profiles of all processes that have ended by now. */
+void session_reap(struct session *s);
 /* Reads what all processes have recorded up to now. */
 void session_drain(struct session *s);
 /* Tells who waits what is done now that takes its time: "finding names", so many of `total` (0: they
