@@ -154,9 +154,10 @@ int input_open(struct input *s, const char *path, struct err *err)
     if (s->fd < 0)
         return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
     int code = 0;
-    if (fstat(s->fd, &st) == 0 && !is_stdin && S_ISFIFO(st.st_mode))
+    bool known = fstat(s->fd, &st) == 0;
+    if (known && !is_stdin && S_ISFIFO(st.st_mode))
         wait_for_a_writer(s->fd);
-    if (fstat(s->fd, &st) || (!is_stdin && fcntl(s->fd, F_SETFL, 0)))
+    if (!known || (!is_stdin && fcntl(s->fd, F_SETFL, 0)))
         code = err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
     else if (S_ISDIR(st.st_mode))
         code = err_set(err, -EISDIR, "%s is a folder", path);

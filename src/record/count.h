@@ -198,7 +198,7 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* The block is in the index; `account`: of its stack. */
+/* The block is in the index. `number`: of the account of its stack. */
 static inline __attribute__((always_inline)) void
 count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t number, uint32_t now)
 {
