@@ -104,6 +104,7 @@ static struct target *reader_of(struct wire_header *h)
     for (uint32_t i = 0; i <= ACCOUNTS; i++)
         *vec_push(&t->accounts.ledger_accounts) = i + 1; /* the site is the account */
     h->first_era = FIRST_ERA;
+    t->ledger.live.blocks = 1; /* else the index is not read */
     index_tell(h);
     return t;
 }
@@ -187,6 +188,71 @@ static void test_read_in_order(void **state)
     free(h);
 }
 
+static uint64_t skim_all(void *context, const struct block *b)
+{
+    ++*(size_t *)context;
+    return b->address + 1;
+}
+
+/* While it is held, all questions are answered from what the index was at the first one. */
+static void test_held(void **state)
+{
+    (void)state;
+    uint64_t random = 17;
+    size_t own, inherited, kept = 0, skimmed = 0, after = 0;
+    struct wire_header *h = calloc(1, sizeof *h);
+    struct seen seen = {0};
+    index_clear();
+    fill_index(&random, &own, &inherited);
+    struct target *t = reader_of(h);
+    block_index_hold(t);
+    assert_true(block_index_each(t, check_next, &seen));
+    assert_int_equal(seen.own, own);
+    index_clear();
+    block_index_hold(t);
+    assert_true(block_index_each(t, count_all, &kept));
+    assert_true(block_index_skim(t, skim_all, &skimmed));
+    assert_int_equal(kept, own + inherited);
+    assert_int_equal(skimmed, own + inherited);
+    block_index_release(t);
+    block_index_release(t);
+    assert_true(block_index_each(t, count_all, &after));
+    assert_int_equal(after, 0);
+
+    /* Too many for a copy are read each time, and what cannot be read is not held. */
+    fill_index(&random, &own, &inherited);
+    index_tell(h);
+    t->ledger.live.blocks = 1u << 20;
+    block_index_hold(t);
+    assert_true(block_index_each(t, count_all, &after));
+    assert_int_equal(after, own + inherited);
+    index_clear();
+    assert_true(block_index_each(t, count_all, &after));
+    assert_int_equal(after, own + inherited);
+    t->ledger.live.blocks = 1;
+    t->pid = 0x7fffffff; /* nobody */
+    assert_false(block_index_each(t, count_all, &after));
+    block_index_release(t);
+    reader_release(t);
+    free(h);
+}
+
+/* The index of a program that has freed everything is as large as ever, and is not read. */
+static void test_empty(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    struct wire_header *h = calloc(1, sizeof *h);
+    struct target *t = reader_of(h);
+    t->ledger.live.blocks = 0;
+    t->pid = 0x7fffffff; /* nobody, and nobody asks */
+    assert_true(block_index_each(t, count_all, &count));
+    assert_true(block_index_skim(t, skim_all, &count));
+    assert_int_equal(count, 0);
+    reader_release(t);
+    free(h);
+}
+
 /* The program may have written anything over its list of parts. */
 static void test_read_nonsense(void **state)
 {
@@ -217,6 +283,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_in_order),
+        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_empty),
         cmocka_unit_test(test_read_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #define WINDOW_BITS 17 /* addresses whose blocks are put in order at a time */
 #define WINDOW      (UINT64_C(1) << WINDOW_BITS)
 #define PLACES      (WINDOW / 8)
+#define KEPT_MOST   (1u << 17) /* blocks: 5 MiB */
 
 /* What is done with each block that is read; its site is not known yet. */
 typedef void found(void *context, const struct block *b, uint32_t account);
@@ -368,10 +369,65 @@ static bool each_sampled(struct target *t, block_visit *visit, void *context)
     return known;
 }
 
+/* --- a copy of what was read ------------------------------------------------------------------ */
+
+static uint64_t count_all(const struct target *t)
+{
+    return block_index_count(t) + block_index_count_inherited(t);
+}
+
+static void copy_forget(struct block_copy *c)
+{
+    vec_release(&c->blocks);
+    c->is_whole = false;
+}
+
+void block_index_hold(struct target *t)
+{
+    t->block_copy.holders++;
+}
+
+void block_index_release(struct target *t)
+{
+    if (--t->block_copy.holders == 0)
+        copy_forget(&t->block_copy);
+}
+
+static void copy_block(void *context, const struct block *b, bool inherited)
+{
+    struct block_copy *c = context;
+    if (c->blocks.count < KEPT_MOST)
+        *vec_push(&c->blocks) = (struct copied_block){*b, inherited};
+    else
+        c->is_whole = false;
+}
+
+/* Is there a copy to answer from? Makes it if it is wanted and not there yet. */
+static bool copy_is_there(struct target *t)
+{
+    struct block_copy *c = &t->block_copy;
+    if (c->is_whole || !c->holders || count_all(t) > KEPT_MOST)
+        return c->is_whole;
+    c->is_whole = true;
+    if (!read_all(t, copy_block, NULL, c))
+        c->is_whole = false;
+    if (!c->is_whole)
+        copy_forget(c);
+    return c->is_whole;
+}
+
 bool block_index_each(struct target *t, block_visit *visit, void *context)
 {
-    return t->profile.sample_bytes ? each_sampled(t, visit, context)
-                                   : read_all(t, visit, NULL, context);
+    if (t->profile.sample_bytes)
+        return each_sampled(t, visit, context);
+    if (!count_all(t))
+        return true;
+    if (!copy_is_there(t))
+        return read_all(t, visit, NULL, context);
+    for (size_t i = 0; i < t->block_copy.blocks.count; i++)
+        visit(context, &t->block_copy.blocks.items[i].block,
+              t->block_copy.blocks.items[i].is_inherited);
+    return true;
 }
 
 struct skimming {
@@ -390,9 +446,10 @@ static void skim_over(void *context, const struct block *b, bool inherited)
 
 bool block_index_skim(struct target *t, block_skim *visit, void *context)
 {
-    if (!t->profile.sample_bytes)
-        return read_all(t, NULL, visit, context);
-    return each_sampled(t, skim_over, &(struct skimming){.visit = visit, .context = context});
+    struct skimming k = {.visit = visit, .context = context};
+    if (t->profile.sample_bytes || !count_all(t) || copy_is_there(t))
+        return block_index_each(t, skim_over, &k);
+    return read_all(t, NULL, visit, context);
 }
 
 /* --- one -------------------------------------------------------------------------------------- */

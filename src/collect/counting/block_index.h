@@ -1,10 +1,13 @@
 /*
  * block_index: the live blocks of a process, in order of address.
  *
- * The program keeps them in its own memory (wire/accounts.h), which is read
- * through /proc/PID/mem each time, a window of addresses after the other: nothing is kept here, so
- * the collector needs no memory per block. What is read is as the program left it: whole if it
- * stands still, else without what changed meanwhile. Nonsense is passed over.
+ * The program keeps the index in its own memory (wire/accounts.h). The collector reads it through
+ * /proc/PID/mem each time, one window of addresses after the other, and keeps no copy unless it is
+ * asked to (block_index_hold), so it needs no memory per block. The answer is exact if the program
+ * stands still; else it may lack blocks that changed meanwhile. Damaged slots are left out.
+ *
+ * Reading costs as much as the heap was large when it was largest, even if most of it is free by
+ * now: the pages of the index stay resident.
  */
 #ifndef TIDE_COLLECT_COUNTING_BLOCK_INDEX_H
 #define TIDE_COLLECT_COUNTING_BLOCK_INDEX_H
@@ -12,8 +15,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct block;
+#include "base/vec.h"
+#include "collect/counting/blocks.h"
+
 struct target;
+
+struct copied_block {
+    struct block block;
+    bool is_inherited;
+};
+
+/* The blocks of a target, between block_index_hold and block_index_release. */
+struct block_copy {
+    unsigned holders;
+    bool is_whole; /* else `blocks` is empty */
+    VEC(struct copied_block) blocks;
+};
 
 /* `inherited`: the block was there when the process was forked; it has no site then. */
 typedef void block_visit(void *context, const struct block *b, bool inherited);
@@ -25,6 +42,11 @@ bool block_index_each(struct target *t, block_visit *visit, void *context);
  * What comes before that is hardly looked at. */
 typedef uint64_t block_skim(void *context, const struct block *b);
 bool block_index_skim(struct target *t, block_skim *visit, void *context);
+/* For several questions about one moment: until block_index_release, block_index_each and
+ * block_index_skim read the index once and answer from a copy, unless the blocks are too many for
+ * one. Calls may be nested. */
+void block_index_hold(struct target *t);
+void block_index_release(struct target *t);
 /* The block that holds an address now, looked for down to `lowest`; false: there is none. */
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out);
 /* The same among those that it inherited. */

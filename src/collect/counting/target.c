@@ -210,6 +210,7 @@ void target_let_go(struct target *t)
     vec_release(&t->readers);
     realloc_chains_let_go(t);
     vec_release(&t->index_parts);
+    vec_release(&t->block_copy.blocks);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     program_mmaps_release(&t->program_mmaps);

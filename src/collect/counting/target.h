@@ -137,6 +137,7 @@ struct target {
     uint64_t eras_offset;
     uint64_t routes_offset;
     VEC(struct wire_index_part) index_parts; /* of its block index, as far as they were read */
+    struct block_copy block_copy;
     struct accounts accounts;
     struct ledger ledger;
     struct eras eras;

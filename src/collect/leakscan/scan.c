@@ -251,6 +251,7 @@ static void look(struct scanning *s, bool stops_threads)
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
     mark_moment(s);
+    block_index_hold(t);
     int seen = block_index_count(t) ? memory_map(&s->memory, t->pid) : 0;
     if (block_index_count(t) && !seen) {
         memory_find_resident(&s->memory);
@@ -272,6 +273,7 @@ static void look(struct scanning *s, bool stops_threads)
     if (s->footprint)
         footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                        stops_threads ? !code : stop_threads_count(t->pid) == 1);
+    block_index_release(t);
     stop_threads_end(&h);
     s->held_ns = since_start_ns(t) - start;
     s->unreachable = code ? xstrdup(err.text) : NULL;

@@ -100,8 +100,10 @@ void footprint_look(struct footprint_look *l, struct target *t, enum footprint_k
         l->mappings.items.count = 0;
     if (l->mappings.items.count) {
         l->footprint.rss_bytes = rss_of(t, exact);
+        block_index_hold(t);
         map_facts_mark(t, &l->mappings);
         footprint_join(l, t, &l->footprint);
+        block_index_release(t);
     }
     l->cost_ns = monotonic_ns() - begun;
 }

@@ -196,6 +196,9 @@ static void see_to_exit(struct session *s, struct client *v)
                                 .waiting = &v->request,
                                 .footprint = plan.footprint ? &e->pages : NULL,
                                 .limit_ns = plan.scan_ns};
+    bool stands_still = stop_threads_count(t->pid) == 1;
+    if (stands_still)
+        block_index_hold(t);
     queue_names(s); /* they are found while we look */
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
@@ -210,7 +213,7 @@ static void see_to_exit(struct session *s, struct client *v)
         target_drain(t, now_ns);
     }
     if (plan.footprint && s->options->no_scan)
-        footprint_look(&e->pages, t, FOOTPRINT_EXIT, now_ns, stop_threads_count(t->pid) == 1);
+        footprint_look(&e->pages, t, FOOTPRINT_EXIT, now_ns, stands_still);
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
@@ -219,6 +222,8 @@ static void see_to_exit(struct session *s, struct client *v)
         if (!t->forked) /* the others have their parent's libraries */
             not_recorded_at_exit(&s->not_recorded, t);
     }
+    if (stands_still)
+        block_index_release(t);
     client_reply(v, 0, -1, 0, 0);
     e->look.waiting = NULL;
     uint64_t most = end_budget_most(plan.others_ns + e->look.estimate_ns); /* with the sums */
