@@ -4,153 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/counting/block_reading.h"
 #include "collect/counting/target.h"
 #include "collect/proc/pagemap.h"
-#include "collect/proc/remote_memory.h"
 
-#define PIECE       65536
-#define PARTS_MOST  (1u << 18)
-#define WIDE_MOST   (1u << 26)
 #define WINDOW_BITS 17 /* addresses whose blocks are put in order at a time */
 #define WINDOW      (UINT64_C(1) << WINDOW_BITS)
 #define PLACES      (WINDOW / 8)
 #define KEPT_MOST   (1u << 17) /* blocks: 5 MiB */
-
-/* What is done with each block that is read; its site is not known yet. */
-typedef void found(void *context, const struct block *b, uint32_t account);
-
-struct reading {
-    found *found;
-    void *context;
-    bool freed_too; /* large blocks that are no more, if nothing is in their place yet */
-    struct target *target;
-    struct remote_memory memory;
-    int pagemap;
-    struct map wide_of; /* address -> index in wide */
-    VEC(struct wire_wide) wide;
-};
-
-static void add(struct reading *k, uint64_t address, uint32_t account, uint32_t era, uint64_t size,
-                uint64_t usable)
-{
-    struct block b = {.address = address, .size = size, .usable = usable, .birth = era};
-    if (account != WIRE_ACCOUNT_ARENA && size <= WIRE_LOW48 && usable >= size &&
-        address <= WIRE_LOW48)
-        k->found(k->context, &b, account);
-}
-
-static void add_word(struct reading *k, const struct wire_index_part *p, uint64_t number,
-                     uint64_t word)
-{
-    uint32_t low = WIRE_SLOT_LOW(word);
-    uint64_t address = (p->region << WIRE_REGION_BITS) + (number << p->granule_bits), size, usable;
-    if (p->told) {
-        if (p->granule_bits == 3 && address % 16 == 0)
-            return; /* those are in the other part */
-        size = usable = low & (WIRE_TOLD_ROUNDED - 1);
-        if (size == WIRE_TOLD_WIDE) {
-            uint32_t at = map_get(&k->wide_of, address);
-            if (at == MAP_NONE)
-                return;
-            size = k->wide.items[at].size;
-            usable = k->wide.items[at].usable;
-        } else if (low & WIRE_TOLD_ROUNDED) {
-            usable = size ? (size + 15) & ~(uint64_t)15 : 16;
-        }
-    } else {
-        uint64_t granule = UINT64_C(1) << p->granule_bits;
-        address += WIRE_SLOT_PLACE(low, granule);
-        usable = WIRE_SLOT_APART(low) - p->spacing;
-        size = usable - WIRE_SLOT_SLACK(low);
-    }
-    add(k, address, WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size, usable);
-}
-
-static void read_run(struct reading *k, const struct wire_index_part *p, uint64_t start,
-                     uint64_t end)
-{
-    union {
-        uint64_t words[PIECE / 8];
-        struct wire_block blocks[PIECE / sizeof(struct wire_block)];
-    } piece;
-    for (uint64_t at = start; at < end; at += PIECE) {
-        size_t size = end - at < PIECE ? end - at : PIECE;
-        ssize_t n = remote_memory_read(&k->memory, at, &piece, size);
-        uint64_t first = (at - p->slots) / wire_slot_bytes(p->granule_bits);
-        if (n <= 0)
-            continue;
-        if (p->granule_bits <= WIRE_SMALL_BITS) {
-            for (size_t i = 0; i < (size_t)n / 8; i++)
-                if (piece.words[i])
-                    add_word(k, p, first + i, piece.words[i]);
-        } else {
-            for (size_t i = 0; i < (size_t)n / sizeof *piece.blocks; i++) {
-                const struct wire_block *b = &piece.blocks[i];
-                bool freed = b->address & WIRE_BLOCK_FREED;
-                if (b->address && (!freed || k->freed_too))
-                    add(k, b->address - freed, b->account, b->era, b->size, b->usable);
-            }
-        }
-    }
-}
-
-static bool is_sound(const struct wire_index_part *p)
-{
-    return p->granule_bits >= WIRE_GRANULE_LEAST && p->granule_bits <= WIRE_GRANULE_MOST &&
-           p->slots % 4096 == 0 && p->region <= WIRE_LOW48 >> WIRE_REGION_BITS;
-}
-
-/* Where parts are that came since the last time; false: the program's memory cannot be read. */
-static bool read_parts(struct reading *k)
-{
-    struct target *t = k->target;
-    const struct wire_totals *totals = &t->header->totals;
-    size_t count = atomic_load_explicit(&totals->index_part_count, memory_order_acquire);
-    size_t had = t->index_parts.count;
-    count = count < PARTS_MOST ? count : PARTS_MOST;
-    if (count <= had)
-        return true;
-    size_t bytes = (count - had) * sizeof *t->index_parts.items;
-    vec_reserve(&t->index_parts, count);
-    if (remote_memory_read(&k->memory,
-                           atomic_load(&totals->index_parts) + had * sizeof *t->index_parts.items,
-                           t->index_parts.items + had, bytes) != (ssize_t)bytes)
-        return false;
-    t->index_parts.count = count;
-    return true;
-}
-
-static bool can_be_read(struct reading *k)
-{
-    struct wire_index_part part;
-    return k->target->header && !k->target->ended && read_parts(k) &&
-           (!k->target->index_parts.count ||
-            remote_memory_read(&k->memory, atomic_load(&k->target->header->totals.index_parts),
-                               &part, sizeof part) == (ssize_t)sizeof part);
-}
-
-static void read_wide(struct reading *k, uint64_t address, uint32_t count)
-{
-    if (!address || !count || count > WIDE_MOST)
-        return;
-    vec_reserve(&k->wide, count);
-    size_t bytes = (size_t)count * sizeof *k->wide.items;
-    if (remote_memory_read(&k->memory, address, k->wide.items, bytes) != (ssize_t)bytes)
-        return;
-    k->wide.count = count;
-    for (uint32_t i = 0; i < count; i++)
-        if (k->wide.items[i].address && k->wide.items[i].usable)
-            *map_at(&k->wide_of, k->wide.items[i].address) = i;
-}
-
-static void let_go(struct reading *k)
-{
-    if (k->pagemap >= 0)
-        close(k->pagemap);
-    remote_memory_close(&k->memory);
-    map_release(&k->wide_of);
-    vec_release(&k->wide);
-}
+/* Blocks are smaller whose slots are not of the largest granule. */
+#define REACH (UINT64_C(1) << 15)
+static_assert(WIRE_TOLD_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REACH");
 
 /* --- all, in order ---------------------------------------------------------------------------- */
 
@@ -161,14 +25,24 @@ struct part {
     size_t run; /* the first that does not end before the window */
 };
 
-/* The blocks that begin in a window, by place. */
-struct window {
-    struct reading *reading;
+/* Which blocks are wanted of all, and what is done with each. */
+struct question {
     block_visit *visit; /* or: */
     block_skim *skim;
     void *context;
+    const uint64_t *addresses; /* in order: only blocks that may hold one of them; NULL: all */
+    size_t count;
+};
+
+/* The blocks that begin in a window, by place. */
+struct window {
+    struct block_reading *reading;
+    const struct question *question;
+    int pagemap;
     uint32_t first_era;
-    uint64_t wanted; /* from this address on */
+    uint64_t wanted;    /* from this address on */
+    VEC(uint64_t) near; /* the question's addresses, and where wide blocks begin that hold them */
+    size_t next_near;   /* the first that is not before the window */
     uint64_t start;
     uint64_t count;
     uint64_t taken[PLACES / 64];
@@ -200,11 +74,12 @@ static void window_visit(struct window *w)
             bool inherited = b->birth < w->first_era;
             uint32_t now = eras_now(&w->reading->target->eras);
             b->birth = b->birth < now ? b->birth : now; /* it runs on, and may be ahead of us */
-            if (w->skim && b->address >= w->wanted)
-                w->wanted = w->skim(w->context, b);
-            else if (!w->skim &&
+            const struct question *q = w->question;
+            if (q->skim && b->address >= w->wanted)
+                w->wanted = q->skim(q->context, b);
+            else if (!q->skim &&
                      (inherited || accounts_site(w->reading->target, b->site, &b->site)))
-                w->visit(w->context, b, inherited);
+                q->visit(q->context, b, inherited);
         }
     w->count = 0;
 }
@@ -219,9 +94,19 @@ static void window_read(struct window *w, struct part *p)
         p->run++;
     for (size_t i = p->run; i < p->runs.items.count && p->runs.items.items[i].start < to; i++) {
         const struct page_run *run = &p->runs.items.items[i];
-        read_run(w->reading, &p->of, run->start > from ? run->start : from,
-                 run->end < to ? run->end : to);
+        block_reading_run(w->reading, &p->of, run->start > from ? run->start : from,
+                          run->end < to ? run->end : to);
     }
+}
+
+/* May a block that begins in the window, and is not a large one, hold one of the addresses? */
+static bool window_is_near(struct window *w)
+{
+    if (!w->question->addresses)
+        return true;
+    while (w->next_near < w->near.count && w->near.items[w->next_near] < w->start)
+        w->next_near++;
+    return w->next_near < w->near.count && w->near.items[w->next_near] < w->start + WINDOW + REACH;
 }
 
 static int by_region(const void *a, const void *b)
@@ -235,7 +120,6 @@ static int by_region(const void *a, const void *b)
 static void read_region(struct window *w, const struct wire_index_part *parts, size_t count)
 {
     struct part all[WIRE_CLASSES] = {0};
-    struct reading *k = w->reading;
     uint64_t region = parts[0].region << WIRE_REGION_BITS;
     size_t used = 0;
     if (region + (UINT64_C(1) << WIRE_REGION_BITS) <= w->wanted)
@@ -244,8 +128,8 @@ static void read_region(struct window *w, const struct wire_index_part *parts, s
         struct part *p = &all[used];
         uint64_t end = parts[i].slots + wire_part_bytes(parts[i].granule_bits);
         p->of = parts[i];
-        if (k->pagemap < 0 ||
-            !pagemap_runs(k->pagemap, p->of.slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &p->runs)) {
+        if (w->pagemap < 0 ||
+            !pagemap_runs(w->pagemap, p->of.slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &p->runs)) {
             p->runs.items.count = 0;
             *vec_push(&p->runs.items) = (struct page_run){.start = p->of.slots, .end = end};
         }
@@ -255,35 +139,58 @@ static void read_region(struct window *w, const struct wire_index_part *parts, s
         w->start = region + at;
         if (w->start + WINDOW <= w->wanted)
             continue;
+        bool is_near = window_is_near(w);
         for (size_t i = 0; i < used; i++)
-            window_read(w, &all[i]);
+            if (is_near || all[i].of.granule_bits == WIRE_GRANULE_MOST)
+                window_read(w, &all[i]);
         window_visit(w);
     }
     for (size_t i = 0; i < WIRE_CLASSES; i++)
         vec_release(&all[i].runs.items);
 }
 
-/* One of `visit` and `skim`. */
-static bool read_all(struct target *t, block_visit *visit, block_skim *skim, void *context)
+static int by_value(const void *a, const void *b)
 {
-    struct reading k = {.target = t, .found = window_put};
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A block whose size is not in its slot may begin far before an address that it holds. */
+static void gather_near(struct window *w)
+{
+    const struct question *q = w->question;
+    const struct block_reading *k = w->reading;
+    vec_reserve(&w->near, q->count);
+    for (size_t i = 0; i < q->count; i++)
+        *vec_push(&w->near) = q->addresses[i];
+    for (size_t i = 0, at = 0; i < k->wide.count; i++) {
+        const struct wire_wide *wide = &k->wide.items[i];
+        BISECT(at, q->count, q->addresses[at] < wide->address);
+        if (at < q->count && q->addresses[at] - wide->address < wide->usable)
+            *vec_push(&w->near) = wide->address;
+    }
+    if (w->near.count)
+        qsort(w->near.items, w->near.count, sizeof *w->near.items, by_value);
+}
+
+static bool read_all(struct target *t, const struct question *q)
+{
+    struct block_reading k;
     struct window *w = xcalloc(1, sizeof *w);
     VEC(struct wire_index_part) parts = {0};
-    remote_memory_open(&k.memory, t->pid);
-    k.context = w;
-    k.pagemap = pagemap_open(t->pid);
-    bool known = can_be_read(&k);
+    block_reading_open(&k, t, window_put, w);
+    w->pagemap = pagemap_open(t->pid);
+    bool known = block_reading_find_parts(&k);
     if (!known)
         goto out;
     w->reading = &k;
-    w->visit = visit;
-    w->skim = skim;
-    w->context = context;
+    w->question = q;
     w->first_era = t->header->first_era;
-    read_wide(&k, atomic_load(&t->header->totals.index_wide),
-              atomic_load(&t->header->totals.index_wide_count));
+    block_reading_find_wide(&k, true);
+    if (q->addresses)
+        gather_near(w);
     for (size_t i = 0; i < t->index_parts.count; i++)
-        if (is_sound(&t->index_parts.items[i]))
+        if (block_reading_is_part(&t->index_parts.items[i]))
             *vec_push(&parts) = t->index_parts.items[i];
     if (parts.count)
         qsort(parts.items, parts.count, sizeof *parts.items, by_region);
@@ -294,7 +201,10 @@ static bool read_all(struct target *t, block_visit *visit, block_skim *skim, voi
     }
 out:
     vec_release(&parts);
-    let_go(&k);
+    if (w->pagemap >= 0)
+        close(w->pagemap);
+    block_reading_close(&k);
+    vec_release(&w->near);
     free(w);
     return known;
 }
@@ -316,9 +226,9 @@ static void list(void *context, const struct block *b, uint32_t account)
 }
 
 /* The table of blocks that were recorded; false: it cannot be read. */
-static bool read_table(struct reading *k)
+static bool read_table(struct block_reading *k)
 {
-    struct wire_block piece[PIECE / sizeof(struct wire_block)];
+    struct wire_block piece[BLOCK_READING_PIECE / sizeof(struct wire_block)];
     uint64_t where =
         atomic_load_explicit(&k->target->header->totals.sample_table, memory_order_acquire);
     uint64_t start = where & ~UINT64_C(4095), bits = where & 4095;
@@ -327,15 +237,15 @@ static bool read_table(struct reading *k)
     if (bits > SAMPLE_BITS_MOST)
         return false;
     uint64_t end = start + (sizeof *piece << bits);
-    for (uint64_t at = start; at < end; at += PIECE) {
-        size_t size = end - at < PIECE ? end - at : PIECE;
+    for (uint64_t at = start; at < end; at += BLOCK_READING_PIECE) {
+        size_t size = end - at < BLOCK_READING_PIECE ? end - at : BLOCK_READING_PIECE;
         ssize_t n = remote_memory_read(&k->memory, at, piece, size);
         if (n <= 0)
             return false;
         for (size_t i = 0; i < (size_t)n / sizeof *piece; i++)
             if (piece[i].address)
-                add(k, piece[i].address, piece[i].account, piece[i].era, piece[i].size,
-                    piece[i].usable);
+                block_reading_add(k, piece[i].address, piece[i].account, piece[i].era,
+                                  piece[i].size, piece[i].usable);
     }
     return true;
 }
@@ -349,9 +259,9 @@ static int by_address(const void *a, const void *b)
 static bool each_sampled(struct target *t, block_visit *visit, void *context)
 {
     struct listing l = {0};
-    struct reading k = {.target = t, .found = list, .context = &l, .pagemap = -1};
+    struct block_reading k;
     uint32_t now = eras_now(&t->eras);
-    remote_memory_open(&k.memory, t->pid);
+    block_reading_open(&k, t, list, &l);
     bool known = t->header && !t->ended && read_table(&k);
     if (known && l.blocks.count)
         qsort(l.blocks.items, l.blocks.count, sizeof *l.blocks.items, by_address);
@@ -365,7 +275,7 @@ static bool each_sampled(struct target *t, block_visit *visit, void *context)
             visit(context, &b, inherited);
     }
     vec_release(&l.blocks);
-    let_go(&k);
+    block_reading_close(&k);
     return known;
 }
 
@@ -409,7 +319,7 @@ static bool copy_is_there(struct target *t)
     if (c->is_whole || !c->holders || count_all(t) > KEPT_MOST)
         return c->is_whole;
     c->is_whole = true;
-    if (!read_all(t, copy_block, NULL, c))
+    if (!read_all(t, &(struct question){.visit = copy_block, .context = c}))
         c->is_whole = false;
     if (!c->is_whole)
         copy_forget(c);
@@ -423,7 +333,7 @@ bool block_index_each(struct target *t, block_visit *visit, void *context)
     if (!count_all(t))
         return true;
     if (!copy_is_there(t))
-        return read_all(t, visit, NULL, context);
+        return read_all(t, &(struct question){.visit = visit, .context = context});
     for (size_t i = 0; i < t->block_copy.blocks.count; i++)
         visit(context, &t->block_copy.blocks.items[i].block,
               t->block_copy.blocks.items[i].is_inherited);
@@ -449,7 +359,17 @@ bool block_index_skim(struct target *t, block_skim *visit, void *context)
     struct skimming k = {.visit = visit, .context = context};
     if (t->profile.sample_bytes || !count_all(t) || copy_is_there(t))
         return block_index_each(t, skim_over, &k);
-    return read_all(t, NULL, visit, context);
+    return read_all(t, &(struct question){.skim = visit, .context = context});
+}
+
+bool block_index_near(struct target *t, const uint64_t *addresses, size_t count, block_visit *visit,
+                      void *context)
+{
+    struct question q = {
+        .visit = visit, .context = context, .addresses = addresses, .count = count};
+    if (!count || t->profile.sample_bytes || !count_all(t) || copy_is_there(t))
+        return !count || block_index_each(t, visit, context);
+    return read_all(t, &q);
 }
 
 /* --- one -------------------------------------------------------------------------------------- */
@@ -476,7 +396,7 @@ static void keep_nearest(void *context, const struct block *b, uint32_t account)
 #define SLOTS_BACK 128 /* of large blocks, read at a time */
 
 /* Slots of one part in which the block may begin. */
-static void look_in_part(struct reading *k, const struct wire_index_part *p, uint64_t address,
+static void look_in_part(struct block_reading *k, const struct wire_index_part *p, uint64_t address,
                          uint64_t lowest)
 {
     const struct nearest *n = k->context;
@@ -488,27 +408,27 @@ static void look_in_part(struct reading *k, const struct wire_index_part *p, uin
                                                           : UINT64_C(1) << WIRE_GRANULE_MOST;
     if (!open_ended && address - lowest > reach)
         lowest = address - reach;
-    if (lowest >= end || address < start || !is_sound(p))
+    if (lowest >= end || address < start || !block_reading_is_part(p))
         return;
     uint64_t first = lowest > start ? (lowest - start) >> p->granule_bits : 0;
     uint64_t last = ((address < end ? address : end - 1) - start) >> p->granule_bits;
     for (uint64_t to = last + 1; to > first && !n->any;) {
         uint64_t from = to - first > SLOTS_BACK ? to - SLOTS_BACK : first;
-        read_run(k, p, p->slots + from * bytes, p->slots + to * bytes);
+        block_reading_run(k, p, p->slots + from * bytes, p->slots + to * bytes);
         to = from;
     }
 }
 
 /* A told block whose size its slot has no room for may begin far before the address. */
-static void look_for_wide(struct reading *k, uint64_t address)
+static void look_for_wide(struct block_reading *k, uint64_t address)
 {
     const struct target *t = k->target;
-    read_wide(k, atomic_load(&t->header->totals.index_wide),
-              atomic_load(&t->header->totals.index_wide_count));
+    block_reading_find_wide(k, false);
     for (size_t i = 0; i < k->wide.count; i++) {
         const struct wire_wide *w = &k->wide.items[i];
-        if (!w->usable || address - w->address >= w->usable)
+        if (address - w->address >= w->usable)
             continue;
+        block_reading_know(k, i);
         for (size_t p = 0; p < t->index_parts.count; p++)
             if (t->index_parts.items[p].told)
                 look_in_part(k, &t->index_parts.items[p], w->address, w->address);
@@ -518,16 +438,16 @@ static void look_for_wide(struct reading *k, uint64_t address)
 static bool find_holding(struct target *t, uint64_t address, uint64_t lowest, bool freed,
                          struct nearest *n)
 {
-    struct reading k = {
-        .target = t, .found = keep_nearest, .context = n, .freed_too = freed, .pagemap = -1};
+    struct block_reading k;
+    block_reading_open(&k, t, keep_nearest, n);
+    k.freed_too = freed;
     *n = (struct nearest){.address = address};
-    remote_memory_open(&k.memory, t->pid);
-    if (can_be_read(&k)) {
+    if (block_reading_find_parts(&k)) {
         look_for_wide(&k, address);
         for (size_t i = 0; i < t->index_parts.count && !n->any; i++)
             look_in_part(&k, &t->index_parts.items[i], address, lowest);
     }
-    let_go(&k);
+    block_reading_close(&k);
     return n->any;
 }
 
@@ -541,15 +461,6 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
             return true;
         }
     return false;
-}
-
-bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, struct block *out)
-{
-    struct nearest n;
-    if (!find_holding(t, address, lowest, false, &n) || n.block.birth >= t->header->first_era)
-        return false;
-    *out = n.block;
-    return true;
 }
 
 uint64_t block_index_count(const struct target *t)

@@ -42,6 +42,10 @@ bool block_index_each(struct target *t, block_visit *visit, void *context);
  * What comes before that is hardly looked at. */
 typedef uint64_t block_skim(void *context, const struct block *b);
 bool block_index_skim(struct target *t, block_skim *visit, void *context);
+/* block_index_each for whom only blocks matter that hold one of these addresses, which are in order:
+ * `visit` is called for all of those, and for some others. */
+bool block_index_near(struct target *t, const uint64_t *addresses, size_t count, block_visit *visit,
+                      void *context);
 /* For several questions about one moment: until block_index_release, block_index_each and
  * block_index_skim read the index once and answer from a copy, unless the blocks are too many for
  * one. Calls may be nested. */
@@ -49,8 +53,6 @@ void block_index_hold(struct target *t);
 void block_index_release(struct target *t);
 /* The block that holds an address now, looked for down to `lowest`; false: there is none. */
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out);
-/* The same among those that it inherited. */
-bool block_index_inherited(struct target *t, uint64_t address, uint64_t lowest, struct block *out);
 /* The live blocks that there are, without reading any: as they were counted, and those that it
  * inherited. */
 uint64_t block_index_count(const struct target *t);

@@ -4,43 +4,48 @@
 
 #include "machine/registers.h"
 
-#define BUFFER   65536
-#define FARTHEST (UINT64_C(64) << 20) /* from the beginning of a block that is found */
+#define BUFFER 65536
 
-/* The last inherited block that was found. */
-struct found {
-    struct block block;
-    bool any;
+/* Words that point to a block of the process itself, and where they are: in no such block. */
+struct candidates {
+    VEC(uint64_t) at; /* in order */
+    VEC(uint64_t) words;
+    size_t next; /* the first that is not before the last inherited block */
+    struct reachability *reach;
 };
 
-static bool is_inherited(struct target *t, uint64_t address, uint64_t lowest, struct found *last)
+static void gather_words(struct candidates *c, struct address_range part, const char *bytes)
 {
-    if (last->any && address - last->block.address < last->block.size)
-        return true;
-    lowest = address - lowest > FARTHEST ? address - FARTHEST : lowest;
-    if (!block_index_inherited(t, address, lowest, &last->block))
-        return false;
-    return last->any = true;
-}
-
-static void take_words(struct target *t, struct reachability *f, const struct region *m,
-                       struct address_range part, const char *bytes, struct found *last)
-{
+    const struct reachability *f = c->reach;
     for (uint64_t at = part.start; at + 8 <= part.end; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + (at - part.start), 8);
         word = arch_untagged(word);
-        if (word - f->low < f->span && reachability_find(f, word) != UINT32_MAX &&
-            reachability_find(f, at) == UINT32_MAX && is_inherited(t, at, m->start, last))
-            reachability_word(f, word);
+        if (word - f->low >= f->span || reachability_find(f, word) == UINT32_MAX ||
+            reachability_find(f, at) != UINT32_MAX)
+            continue;
+        *vec_push(&c->at) = at;
+        *vec_push(&c->words) = word;
     }
+}
+
+/* Candidates in an inherited block are roots. */
+static void take_words(void *context, const struct block *b, bool inherited)
+{
+    struct candidates *c = context;
+    if (!inherited)
+        return;
+    while (c->next < c->at.count && c->at.items[c->next] < b->address)
+        c->next++;
+    for (size_t i = c->next; i < c->at.count && c->at.items[i] - b->address < b->size; i++)
+        reachability_word(c->reach, c->words.items[i]);
 }
 
 void scan_forked_roots(struct target *t, struct memory *m, struct reachability *reach)
 {
     char buffer[BUFFER];
     struct address_set parts = {0};
-    struct found last = {0};
+    struct candidates c = {.reach = reach};
     for (size_t i = 0; i < m->regions.count; i++) {
         const struct region *each = &m->regions.items[i];
         parts.items.count = 0;
@@ -51,9 +56,12 @@ void scan_forked_roots(struct target *t, struct memory *m, struct reachability *
             for (uint64_t at = all.start; at < all.end; at += BUFFER) {
                 struct address_range part = {at, all.end - at > BUFFER ? at + BUFFER : all.end};
                 memory_read(m, &part, 1, buffer);
-                take_words(t, reach, each, part, buffer, &last);
+                gather_words(&c, part, buffer);
             }
         }
     }
+    block_index_near(t, c.at.items, c.at.count, take_words, &c);
     address_set_release(&parts);
+    vec_release(&c.at);
+    vec_release(&c.words);
 }
