@@ -92,7 +92,9 @@ static void test_ledger_histograms(void **state)
         unsigned life = (unsigned)(unit_random(&seed) % LIFE_BUCKETS);
         ledger_alloc(&l, site, size, size, false);
         ledger_free(&l, site, size, size, false);
-        if (life)
+        if (life && i % 2) /* as the program's own accounts say it */
+            *vec_push(&l.counted_lives) = (struct bucket_row){site, life, 1, 0};
+        else if (life)
             histogram_add(&l.histogram, HISTOGRAM_LIVES, site, life, 1, 0);
         lives[site][life] += life > 0;
     }

@@ -4,29 +4,30 @@
 
 #include "collect/counting/target.h"
 
-static void take_lives(struct histogram *h, const struct wire_cell *cell, uint32_t site)
+#define CELLS_MOST 64 /* of one account: more than there are groups */
+
+static void take_lives(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
     for (unsigned i = 0; i < WIRE_CELL_LIVES; i++) {
         unsigned bucket = cell->group * WIRE_CELL_LIVES + i + 1;
         if (cell->lives_count[i] && bucket < LIFE_BUCKETS)
-            histogram_add(h, HISTOGRAM_LIVES, site, bucket, cell->lives_count[i], 0);
+            *vec_push(rows) = (struct bucket_row){site, bucket, cell->lives_count[i], 0};
     }
 }
 
-static void take_sizes(struct histogram *h, const struct wire_cell *cell, uint32_t site)
+static void take_sizes(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
     for (unsigned i = 0; i < WIRE_CELL_SIZES; i++) {
         unsigned bucket = cell->group * WIRE_CELL_SIZES + i;
         if (cell->sizes.count[i] && bucket < SIZE_BUCKETS)
-            histogram_add(h, HISTOGRAM_SIZES, site, bucket, cell->sizes.count[i],
-                          cell->sizes.bytes[i]);
+            *vec_push(rows) =
+                (struct bucket_row){site, bucket, cell->sizes.count[i], cell->sizes.bytes[i]};
     }
 }
 
 static void take_cells(struct target *t, uint32_t first, uint32_t site)
 {
-    struct histogram *h = &t->ledger.told_histogram;
-    uint32_t left = t->accounts.limit;
+    unsigned left = CELLS_MOST;
     for (uint32_t n = first; n && left; left--) {
         const volatile char *unit = (const volatile char *)accounts_at(t, n / 2);
         if (!unit)
@@ -34,9 +35,9 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
         struct wire_cell cell;
         memcpy(&cell, (const char *)(uintptr_t)(unit + n % 2 * WIRE_CELL_BYTES), sizeof cell);
         if (cell.lives)
-            take_lives(h, &cell, site);
+            take_lives(&t->ledger.counted_lives, &cell, site);
         else
-            take_sizes(h, &cell, site);
+            take_sizes(&t->ledger.counted_sizes, &cell, site);
         n = cell.next;
     }
 }
@@ -143,8 +144,7 @@ void accounts_settle_sites(struct target *t)
     else if (t->profile.peak_skew_bytes)
         t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
     l->peak_epoch = epoch;
-    histogram_release(&l->told_histogram);
-    histogram_init(&l->told_histogram);
+    l->counted_sizes.count = l->counted_lives.count = 0;
     for (size_t i = 0; i < l->accounts.count; i++)
         if (l->accounts.items[i].domain == DOMAIN_HEAP) {
             begin_site(l, &l->accounts.items[i]);

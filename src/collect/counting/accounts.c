@@ -147,8 +147,8 @@ void accounts_thaw(struct target *t)
     t->ledger.peak_bytes = f->peak_bytes;
     t->ledger.peak_blocks = f->peak_blocks;
     t->profile.peak_skew_bytes = f->peak_skew_bytes;
-    histogram_release(&t->ledger.told_histogram);
-    histogram_init(&t->ledger.told_histogram);
+    vec_release(&t->ledger.counted_sizes);
+    vec_release(&t->ledger.counted_lives);
     f->is = false;
 }
 

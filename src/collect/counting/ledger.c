@@ -14,7 +14,6 @@ void ledger_init(struct ledger *l)
 {
     *l = (struct ledger){.peak_epoch = 1};
     histogram_init(&l->histogram);
-    histogram_init(&l->told_histogram);
 }
 
 void ledger_close(struct ledger *l)
@@ -36,7 +35,8 @@ void ledger_release(struct ledger *l)
     l->accounts.count = l->accounts.capacity = 0;
     vec_release(&l->amounts);
     histogram_release(&l->histogram);
-    histogram_release(&l->told_histogram);
+    vec_release(&l->counted_sizes);
+    vec_release(&l->counted_lives);
 }
 
 /* A table in pages of its own: it grows without being copied, and what is new is 0. */
@@ -438,38 +438,57 @@ void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined)
     ledger_release(l);
 }
 
-static int in_order(const void *a, const void *b)
+/* Adds a row to those from `first` on, which are of the same site and in order of bucket. */
+static void insert_row(struct bucket_rows *rows, size_t first, struct bucket_row row)
 {
-    const struct bucket_row *x = a, *y = b;
-    if (x->site != y->site)
-        return x->site < y->site ? -1 : 1;
-    return (x->bucket > y->bucket) - (x->bucket < y->bucket);
-}
-
-/* Sorted; rows of the same site and bucket added up. */
-static void settle(struct bucket_rows *rows)
-{
-    size_t kept = 0;
-    if (rows->count)
-        qsort(rows->items, rows->count, sizeof *rows->items, in_order);
-    for (size_t i = 0; i < rows->count; i++) {
-        if (kept && in_order(&rows->items[kept - 1], &rows->items[i]) == 0) {
-            rows->items[kept - 1].count += rows->items[i].count;
-            rows->items[kept - 1].bytes += rows->items[i].bytes;
-        } else {
-            rows->items[kept++] = rows->items[i];
-        }
+    size_t at = rows->count;
+    while (at > first && rows->items[at - 1].bucket > row.bucket)
+        at--;
+    if (at > first && rows->items[at - 1].bucket == row.bucket) {
+        rows->items[at - 1].count += row.count;
+        rows->items[at - 1].bytes += row.bytes;
+        return;
     }
-    rows->count = kept;
+    vec_push(rows);
+    memmove(rows->items + at + 1, rows->items + at, (rows->count - 1 - at) * sizeof row);
+    rows->items[at] = row;
 }
 
-void ledger_histograms(const struct ledger *l, struct profile *p)
+/* Puts rows in order of site and bucket, and adds up those that have both in common. A site has few
+ * rows, so they are first put in order of site by counting. */
+static void settle(struct bucket_rows *rows, size_t sites)
 {
+    struct bucket_rows unordered = *rows;
+    if (!unordered.count)
+        return;
+    uint32_t *ends = xcalloc(sites + 1, sizeof *ends); /* where the rows of a site end */
+    uint32_t *order = xmalloc(unordered.count * sizeof *order);
+    for (size_t i = 0; i < unordered.count; i++)
+        ends[unordered.items[i].site + 1]++;
+    for (size_t i = 0; i < sites; i++)
+        ends[i + 1] += ends[i];
+    for (size_t i = 0; i < unordered.count; i++)
+        order[ends[unordered.items[i].site]++] = (uint32_t)i;
+    *rows = (struct bucket_rows){0};
+    vec_reserve(rows, unordered.count);
+    for (size_t site = 0, i = 0; site < sites; site++)
+        for (size_t first = rows->count; i < ends[site]; i++)
+            insert_row(rows, first, unordered.items[order[i]]);
+    free(ends);
+    free(order);
+    vec_release(&unordered);
+}
+
+void ledger_histograms(struct ledger *l, struct profile *p)
+{
+    vec_release(&p->sizes);
+    vec_release(&p->lifetimes);
+    p->sizes = l->counted_sizes;
+    p->lifetimes = l->counted_lives;
+    l->counted_sizes = l->counted_lives = (struct bucket_rows){0};
     histogram_rows(&l->histogram, HISTOGRAM_SIZES, &p->sizes);
-    histogram_rows(&l->told_histogram, HISTOGRAM_SIZES, &p->sizes);
     histogram_rows(&l->histogram, HISTOGRAM_LIVES, &p->lifetimes);
-    histogram_rows(&l->told_histogram, HISTOGRAM_LIVES, &p->lifetimes);
-    settle(&p->sizes);
-    settle(&p->lifetimes);
+    settle(&p->sizes, l->accounts.count);
+    settle(&p->lifetimes, l->accounts.count);
     p->has_histograms = true;
 }

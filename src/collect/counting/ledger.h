@@ -51,7 +51,8 @@ struct ledger {
     uint64_t allocations, allocated_bytes;
     bool peak_is_told; /* the program knows the peak, and tells peak_epoch */
     struct histogram histogram;
-    struct histogram told_histogram; /* of blocks that the program counted: accounts_settle_sites */
+    /* Of blocks that the program counted itself (accounts_settle_sites), in no order. */
+    struct bucket_rows counted_sizes, counted_lives;
     /* of the open interval */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
 };
@@ -86,7 +87,7 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
  * (collect/counting/stack_tree.h). Last of all. */
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
-void ledger_histograms(const struct ledger *l, struct profile *p);
+void ledger_histograms(struct ledger *l, struct profile *p);
 /* Is a site's stack in the collector's tree of sampled stacks, and not in the program's? */
 static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t domain)
 {
