@@ -133,6 +133,7 @@ void accounts_init(struct counting *c, void *memory)
     c->own = (struct account_table){.entries = memory, .size = ACCOUNT_TABLE_FIRST};
     c->others = (struct account_table){.entries = (uint64_t *)memory + ACCOUNT_TABLE_FIRST,
                                        .size = ACCOUNT_TABLE_FIRST};
+    c->replacements = (void *)((uint64_t *)memory + 2 * ACCOUNT_TABLE_FIRST);
 }
 
 static void table_clear(struct account_table *a)
@@ -189,6 +190,9 @@ void accounts_begin(struct thread *t)
     c->owner = (atomic_fetch_add(&accounts.owners, 1) + 1) * WIRE_ACCOUNT_OWNER;
     table_clear(&c->own);
     table_clear(&c->others);
+    if (c->any_replacement)
+        memset(c->replacements, 0, REPLACEMENTS * sizeof *c->replacements);
+    c->any_replacement = false;
     c->last_alloc = c->fresh.address = 0;
     atomic_store_explicit(&t->ring->owner, 0, memory_order_relaxed);
     walk_forget_notes(&t->walk); /* which are accounts that were its own */

@@ -23,8 +23,16 @@ struct account_table {
     uint32_t size, used;
 };
 
-#define ACCOUNT_TABLE_FIRST 512u /* entries of a table that comes with the thread */
-#define COUNTING_BYTES      (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t))
+/* How often blocks of an account were freed right after a block of another account was allocated:
+ * of a size as if an array had grown into that one, or of another size. */
+struct replacements {
+    uint8_t grown, otherwise;
+};
+
+#define ACCOUNT_TABLE_FIRST 512u  /* entries of a table that comes with the thread */
+#define REPLACEMENTS        4096u /* accounts that are this far apart share an entry */
+#define COUNTING_BYTES                                                                             \
+    (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t) + REPLACEMENTS * sizeof(struct replacements))
 
 /* A thread's part of it. */
 struct counting {
@@ -32,6 +40,9 @@ struct counting {
     uint32_t accounts, accounts_end; /* claimed and not used yet */
     uint32_t cells, cells_end;
     struct account_table own, others;
+    struct replacements *replacements;
+    bool any_replacement; /* else all of these are 0 */
+    uint32_t alone_era;   /* in which it last tried to be the one whose part is told at once */
     int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {

@@ -60,6 +60,27 @@ void accounts_settle(struct thread *t)
     settle(t);
 }
 
+/*
+ * Does only this thread change the heap now? Then it tells its part at once, and the total is exact.
+ * A thread that finds another one in this role takes the role away from it: else each event of the
+ * one would take a cache line from all the others. Who finds nobody may take it, once per era.
+ */
+static inline bool is_alone(struct thread *t)
+{
+    struct wire_totals *s = accounts.totals;
+    uint32_t alone = atomic_load_explicit(&s->total_owner, memory_order_relaxed);
+    if (LIKELY(alone == t->counting.owner))
+        return true;
+    if (alone) {
+        atomic_store_explicit(&s->total_owner, 0, memory_order_relaxed);
+        t->counting.alone_era = era_now();
+    } else if (t->counting.alone_era != era_now()) {
+        t->counting.alone_era = era_now();
+        atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);
+    }
+    return false;
+}
+
 /* Threads tell each other what they added when it is enough, so the total is right to that. */
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change)
 {
@@ -69,13 +90,8 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
     if (change > 0 && a->saved_epoch != before)
         count_save(a, before);
     t->counting.pending += change;
-    /* At once, while no other thread does: then the total is exact. */
-    bool last = atomic_load_explicit(&s->total_owner, memory_order_relaxed) == t->counting.owner;
-    if (last || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST) {
+    if (is_alone(t) || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST)
         raised = settle(t);
-        if (!last)
-            atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);
-    }
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (change <= 0 && a->saved_epoch != epoch)
         count_save(a, epoch);
@@ -211,6 +227,13 @@ static inline uint8_t one_more(uint8_t n)
     return n < UINT8_MAX ? (uint8_t)(n + 1) : n;
 }
 
+/* Blocks of sizes that have nothing to do with each other look as if they grew into each other, every
+ * third time or so. */
+static inline bool are_unrelated(uint8_t grown, uint8_t otherwise)
+{
+    return otherwise > GROWTHS_LOOKED && otherwise > grown;
+}
+
 /* Is it the array that the other becomes? The collector decides
  * (collect/counting/realloc_chains.h); this only spares it most others. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old)
@@ -219,7 +242,7 @@ void count_replaced(struct thread *t, uintptr_t address, const struct indexed *o
     bool grows = size * 10 >= old->size * 11 && size * 2 <= old->size * 9;
     if (t->counting.fresh.account == old->account) {
         struct wire_account *a = account_at(old->account);
-        if (a->otherwise > GROWTHS_LOOKED && a->otherwise > a->growths)
+        if (are_unrelated(a->growths, a->otherwise))
             return;
         if (grows)
             a->growths = one_more(a->growths);
@@ -227,8 +250,16 @@ void count_replaced(struct thread *t, uintptr_t address, const struct indexed *o
             a->otherwise = one_more(a->otherwise);
         else
             return;
-    } else if (!grows) {
-        return;
+    } else {
+        struct replacements *r = &t->counting.replacements[old->account % REPLACEMENTS];
+        if (are_unrelated(r->grown, r->otherwise))
+            return;
+        t->counting.any_replacement = true;
+        if (!grows) {
+            r->otherwise = one_more(r->otherwise);
+            return;
+        }
+        r->grown = one_more(r->grown);
     }
     tell_growth(t, address, t->counting.fresh.address, old, size, t->counting.fresh.account,
                 t->counting.fresh.era, false);

@@ -277,15 +277,6 @@ static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usab
            index_take_chunk(index_chunk_word((uintptr_t)p), (uintptr_t)p, chunk_bytes(p), out);
 }
 
-/* Could it be a step of an array that grows, or the contrary of one? */
-static inline bool may_replace(const struct thread *t, const struct indexed *old)
-{
-    uint64_t size = t->counting.fresh.size;
-    if (t->counting.fresh.account == old->account)
-        return size != old->size;
-    return size - old->size - 1 < old->size * 4;
-}
-
 /* A block goes that was taken out of the index. */
 static inline __attribute__((always_inline)) void count_gone(struct thread *t, void *p,
                                                              const struct indexed *b)
@@ -301,7 +292,7 @@ static inline __attribute__((always_inline)) void count_gone(struct thread *t, v
         count_inherited_free(&inherited);
         return;
     }
-    if (fresh && UNLIKELY(may_replace(t, b)) && fresh != (uintptr_t)p) {
+    if (fresh && c->fresh.size != b->size && fresh != (uintptr_t)p) {
         const struct indexed old = *b;
         c->fresh.address = fresh;
         count_replaced(t, (uintptr_t)p, &old);

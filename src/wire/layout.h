@@ -206,10 +206,10 @@ struct wire_totals {
     _Atomic uint64_t interval_peak_bytes; /* the same since the last tick or tide_figures */
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
     _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
-    _Atomic uint32_t total_owner;         /* the thread that told its part last */
-    _Atomic uint64_t unsure;              /* bytes that may be missing at a peak (wire_unsure) */
-    _Atomic uint32_t accounts_end;        /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
-    _Atomic uint32_t spare_end;           /* and from WIRE_ACCOUNT_FIRST to this */
+    _Atomic uint32_t total_owner;  /* the only thread that changes the heap now; 0: several */
+    _Atomic uint64_t unsure;       /* bytes that may be missing at a peak (wire_unsure) */
+    _Atomic uint32_t accounts_end; /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
+    _Atomic uint32_t spare_end;    /* and from WIRE_ACCOUNT_FIRST to this */
     _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
     _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
     _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
