@@ -1,6 +1,6 @@
 #include "collect/leakscan/not_scanned.h"
 
-/* What the recorder said. */
+/* The reasons that the recorder gives. */
 static const char *const reasons[] = {
     [WIRE_END_THREADS] = "other threads of the program still ran after its destructors, so it was "
                          "not made to wait",

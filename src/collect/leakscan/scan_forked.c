@@ -4,8 +4,9 @@
 
 #include "machine/registers.h"
 
-#define BUFFER   65536
-#define FARTHEST (UINT64_C(64) << 20) /* from the beginning of a block that is found */
+#define BUFFER 65536
+/* How far inside a block an address may be for its block to be found. */
+#define FARTHEST (UINT64_C(64) << 20)
 
 /* The last inherited block that was found. */
 struct found {

@@ -10,7 +10,7 @@
 #define PAGE          page_bytes()
 #define MAPPED_BY_ONE (UINT64_C(1) << 56)
 
-/* <linux/fs.h> of Linux 6.7 and later. */
+/* From <linux/fs.h> of Linux 6.7 and later. */
 struct pm_scan_arg {
     uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
     uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
