@@ -1,8 +1,9 @@
 #include "collect/sampling/samples_state.h"
 
-#define LOOK_AFTER_NS 1000000  /* off for so long */
-#define LOOKS_APART   5000000  /* ns, of one thread */
-#define CHARGED_NS    50000000 /* a longer wait is charged as it goes on, for moments in between */
+#define LOOK_AFTER_NS 1000000 /* threads that are off the processor for longer are examined */
+#define LOOKS_APART   5000000 /* for one thread, in ns */
+/* A longer wait is charged while it lasts, so that moments in between are right. */
+#define CHARGED_NS 50000000
 
 static void charge(struct process *p, struct sampled_thread *t, enum domain domain, uint32_t stack,
                    uint64_t ns, uint64_t count)
@@ -39,7 +40,8 @@ void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t fro
         (struct own_wait){.pid = pid, .tid = tid, .from_ns = from_ns, .to_ns = to_ns};
 }
 
-/* Of a time off, what the thread waited for us, or was held by us. */
+/* The part of a time off the processor during which the thread waited for the collector or was
+ * stopped by it. */
 static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
                          uint64_t to_ns)
 {
@@ -54,9 +56,9 @@ static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t
 }
 
 /*
- * A part of its time off is over. If it is not known where it left, the time is kept and charged to
- * the next place that is: where it is found waiting, which is more likely the longer it waits
- * there, or where it is sampled, for a thread that others took the processor from.
+ * Charges a part of the time off the processor. If it is not known where the thread left, the time
+ * is kept and charged to the next known place: where the thread is found waiting (the longer it
+ * waits there, the likelier that is), or where it is sampled, for a thread that was preempted.
  */
 static void pass_time(const struct samples *s, struct process *p, struct sampled_thread *t,
                       uint64_t until_ns)
