@@ -23,7 +23,7 @@
 
 #define RESTORE_TRIES 20
 
-/* --- may it be done? -------------------------------------------------------------------------- */
+/* --- may tidemark attach? --------------------------------------------------------------------- */
 
 static bool same_namespace(pid_t pid, const char *name)
 {
@@ -46,7 +46,7 @@ static unsigned ptrace_scope(void)
     return n > 0 ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
-/* Why the kernel does not let us. */
+/* Says why the kernel does not permit it. */
 static int refused(pid_t pid, const struct proc_status *status, struct err *err)
 {
     if (geteuid() && status->euid != geteuid())
@@ -95,7 +95,7 @@ static int check_program(pid_t pid, struct err *err)
     }
 }
 
-/* With one, a return to an address that no call has put there ends the program. */
+/* With a shadow stack, a return to an address that no call has put there kills the program. */
 static bool has_shadow_stack(pid_t pid)
 {
     char text[8192];
@@ -200,7 +200,7 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
     for (size_t i = 0; i < s->targets.count; i++) {
         struct profile *p = &s->targets.items[i]->profile;
         if (s->targets.items[i]->pid != s->program)
-            continue; /* a child, already */
+            continue; /* it is already known as a child */
         p->attached.before = s->options->only_new                            ? BEFORE_NOT_ASKED
                              : answer->result.before.state == HEAP_COUNTED   ? BEFORE_KNOWN
                              : answer->result.before.state == HEAP_OTHER     ? BEFORE_OTHER
@@ -213,7 +213,7 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
         s->options->attached(s->options->context, s->program, answer->result.functions);
 }
 
-/* What points to its blocks is looked at while it is still recorded. */
+/* Scans its blocks while it is still recorded. */
 static void last_look(struct session *s)
 {
     for (size_t i = 0; i < s->live.count && !s->options->no_scan; i++) {
@@ -250,13 +250,13 @@ static void restore(struct session *s, pid_t pid)
         a->restoring.count--;
 }
 
-/* Children that were forked since and have not allocated yet: they have not said hello. */
+/* Children that were forked since and have not allocated yet: they have not connected. */
 struct silent {
     struct session *session;
-    VEC(pid_t) parents; /* that are looked at, in turn */
+    VEC(pid_t) parents; /* processes whose children are looked for, in turn */
 };
 
-/* A child of vfork has its parent's memory, and with it is restored. */
+/* A child of vfork uses its parent's memory, and is restored with it. */
 static bool shares_memory(pid_t parent, pid_t child)
 {
     return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
@@ -273,7 +273,7 @@ static void meet_child(struct silent *w, pid_t parent, pid_t pid)
     *vec_push(&w->parents) = pid;
 }
 
-/* The kernel lists a child with the thread that forked it. */
+/* The kernel lists a child under the thread that forked it. */
 static void meet_children(struct silent *w, pid_t pid)
 {
     DIR *threads = proc_open_threads(pid);

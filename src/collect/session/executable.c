@@ -18,7 +18,7 @@
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 
-/* --- which file ------------------------------------------------------------------------------- */
+/* --- finding the file ------------------------------------------------------------------------- */
 
 static bool can_be_run(const char *path)
 {
@@ -43,7 +43,7 @@ char *executable_find(const char *name)
     }
 }
 
-/* The interpreter that a file's #! line names; NULL: it has none. */
+/* The interpreter in a file's #! line; NULL: it has none. */
 static char *named_interpreter(const char *path)
 {
     char line[256] = "";
@@ -71,7 +71,7 @@ char *executable_interpreter(const char *path)
     return now;
 }
 
-/* --- what it may do --------------------------------------------------------------------------- */
+/* --- its rights ------------------------------------------------------------------------------- */
 
 bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t rgid, gid_t egid)
 {
@@ -91,7 +91,7 @@ bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t r
     return capable || euid != ruid || egid != rgid;
 }
 
-/* --- what it is made of ----------------------------------------------------------------------- */
+/* --- its contents ----------------------------------------------------------------------------- */
 
 static bool is_allocation_function(const char *name)
 {
@@ -103,7 +103,7 @@ static bool is_allocation_function(const char *name)
     return false;
 }
 
-/* An allocator whose functions have a prefix, so that it can live beside malloc. */
+/* Is it an allocator whose functions have a prefix, so that it can coexist with malloc? */
 static const char *inner_allocator(const char *name)
 {
     if (strcmp(name, "_rjem_malloc") == 0 || strcmp(name, "je_mallocx") == 0)
@@ -144,7 +144,8 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     }
 }
 
-/* Relocations against malloc and free: slots that the loader fills, now or at the first call. */
+/* Finds relocations against malloc and free: slots that the loader fills, at once or at the first
+ * call. */
 static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                                 struct executable *e)
 {
@@ -192,7 +193,7 @@ static void look_at_sections(Elf *elf, struct executable *e)
     }
 }
 
-/* The kind, by header and program headers: sections can be stripped. */
+/* The kind, from header and program headers: sections may be stripped. */
 static enum executable_kind kind_of(Elf *elf)
 {
     GElf_Ehdr header;
@@ -213,7 +214,7 @@ static enum executable_kind kind_of(Elf *elf)
             return EXECUTABLE_UNKNOWN;
         char *loader = xstrndup(bytes + p.p_offset, p.p_filesz);
         const char *slash = strrchr(loader, '/');
-        /* A C library in an odd place (Nix, a home folder) still has its loader's name. */
+        /* A C library in an unusual place (Nix, a home folder) still has its loader's name. */
         bool ours = strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0;
         free(loader);
         return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;

@@ -30,8 +30,8 @@ struct trigger {
     enum trigger_kind kind;
     uint64_t bytes;   /* TRIGGER_RSS */
     unsigned percent; /* TRIGGER_LIVE, TRIGGER_PEAK */
-    uint64_t base;    /* bytes of the live heap when it last fired */
-    bool fired;       /* and what fired it has not passed yet */
+    uint64_t base;    /* live heap when it last fired, in bytes */
+    bool fired;       /* it has fired, and the value has not moved away since */
 };
 
 struct triggers {
@@ -39,13 +39,13 @@ struct triggers {
     uint64_t next_look_ns, looks;
 };
 
-/* false: it is none of the above. */
+/* false: the text is none of the above. */
 bool trigger_parse(const char *text, struct trigger *out);
-/* At every turn of the loop; looks if it is time. true: a snapshot is to be taken now, for what is
- * appended to `why`. */
+/* Call it at every turn of the loop; it checks if that is due. true: a snapshot is to be taken now;
+ * the reason is appended to `why`. */
 bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
                    struct strbuf *why);
-/* A snapshot was taken, for whatever reason: what grows is measured from here on. */
+/* A snapshot was taken, for whatever reason: growth is measured from here on. */
 void triggers_taken(struct triggers *s, struct target *const *targets, size_t count);
 
 #endif

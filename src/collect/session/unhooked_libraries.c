@@ -18,7 +18,8 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* What the loader put into a slot of the library at `start`; 0: there is no such slot. */
+/* The address that the loader put into a slot of the library at `start`; 0: there is no such
+ * slot. */
 static uint64_t bound_to(const struct target *t, uint64_t start, uint64_t slot)
 {
     uint64_t called;
@@ -51,7 +52,7 @@ static void add(struct not_recorded *u, struct target *t, const char *path, enum
             (struct unhooked_library){.target = t, .library = xstrdup(path), .way = way};
 }
 
-/* It may have been looked at just before, when it was still bound to libc's. */
+/* The library may have been examined just before, when it was still bound to libc's functions. */
 void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
                               bool missed)
 {
@@ -76,8 +77,8 @@ static void look_at_library(struct not_recorded *u, struct target *t, const char
         add(u, t, path, UNHOOKED_LIBC);
 }
 
-/* A file of which nothing may be executed is no library, but read: its own debug information, say,
- * by a program that prints its stack. */
+/* A file that is not mapped executable is no library but data: a program that prints its stack
+ * reads its own debug information, for example. */
 size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
 {
     struct strbuf text = {0};
@@ -115,7 +116,8 @@ static const char *const reasons[] = {
         "that was noticed; what it called after its constructors is seen",
 };
 
-/* One note for all libraries of a target that pass us by in the same way: there may be many. */
+/* Adds one note for all libraries of a target that avoid the recorder in the same way: there may be
+ * many. */
 void unhooked_libraries_explain(const struct not_recorded *u)
 {
     for (size_t i = 0; i < u->unhooked.count; i++) {
