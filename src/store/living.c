@@ -1,15 +1,13 @@
 /*
- * living: the live blocks of a profile's scans as the bytes of a LIVE chunk. docs/FORMAT.md is its
- * twin.
- *
- * Comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are damage.
+ * living: the live blocks of a profile's scans as the bytes of a LIVE chunk (docs/FORMAT.md). It
+ * comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are damage.
  */
 #include "store/part_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SCAN 7 /* bytes that one takes at the least */
+#define LEAST_SCAN 7 /* the fewest bytes that one can take */
 #define LEAST_ROW  9
 
 static void put_row(struct strbuf *b, const struct live_row *r, const struct live_row *previous)
@@ -25,7 +23,8 @@ static void put_row(struct strbuf *b, const struct live_row *r, const struct liv
     strbuf_varint(b, r->last_ns - r->first_ns);
 }
 
-/* What lost blocks lead to: the rows that have any, by their distance. */
+/* Writes what lost blocks lead to, for the rows that have any; each row is given as the distance
+ * from the row before. */
 static void put_led(struct strbuf *b, const struct profile *p, const struct scan *s)
 {
     size_t count = 0, last = 0;
@@ -76,7 +75,7 @@ static void take_led(struct cursor *c, struct profile *p, struct scan *s)
         row += cursor_varint(c);
         uint64_t blocks = cursor_varint(c), bytes = cursor_varint(c);
         if (row >= s->row_count || !p->live.items[s->first_row + row].blocks)
-            c->bad = true; /* it is a lost block that leads to others */
+            c->bad = true; /* only lost blocks lead to others */
         if (c->bad)
             break;
         p->live.items[s->first_row + row].led_blocks = blocks;

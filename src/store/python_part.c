@@ -1,10 +1,10 @@
 /*
- * python_part: what is known of the interpreter of a process, as the bytes of a PYTH chunk.
- * docs/FORMAT.md is its twin.
+ * python_part: what is known about the interpreter of a process, as the bytes of a PYTH chunk
+ * (docs/FORMAT.md).
  */
 #include "store/part_table.h"
 
-#define LEAST_LOOK 5 /* bytes that one takes at the least */
+#define LEAST_LOOK 5 /* the fewest bytes that one can take */
 
 void python_put(struct strbuf *b, const struct profile *p)
 {
@@ -37,7 +37,7 @@ void python_take(struct cursor *c, struct profile *p)
             c->bad = true;
         *vec_push(&p->arenas) = look;
     }
-    p->python_end = c->at < c->end ? cursor_varint(c) : 0; /* older files have none */
+    p->python_end = c->at < c->end ? cursor_varint(c) : 0; /* older files do not have it */
     if (p->python_end > p->intervals.count) {
         p->python_end = 0;
         c->bad = true;
