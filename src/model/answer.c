@@ -62,8 +62,8 @@ static int make_rows(struct answer *a, struct err *err)
     return 0;
 }
 
-/* A table of functions, lines or files names what the user wrote. Stacks and trees show all frames
- * anyway, and a library is native. */
+/* A table of functions, lines or files shows the Python code that the user wrote. Stacks and trees
+ * show all frames anyway, and libraries are native. */
 static enum charge charge_of(const struct query *q)
 {
     bool by_code = q->by == BY_FUNCTION || q->by == BY_LINE || q->by == BY_FILE;
