@@ -41,7 +41,7 @@ void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf
     strbuf_printf(out, "leaks#%zu", number);
 }
 
-/* "leaks", "leaks#2", "leaks#-1"; NULL: another word, or no such scan. */
+/* Finds the scan for "leaks", "leaks#2" or "leaks#-1"; NULL: another word, or no such scan. */
 static const struct scan *find_asked(const struct profile *p, const char *word)
 {
     long wanted = 1;
@@ -118,7 +118,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 void leak_scan_freed(const struct profile *p, struct live_rows *out)
 {
     const struct scan *before = leak_scan_of(p, SCAN_EXIT), *after = leak_scan_of(p, SCAN_END);
-    struct map index = {0}; /* site, interval -> row */
+    struct map index = {0}; /* (site, interval) -> row */
     if (!before || !after || before > after)
         return;
     for (size_t i = 0; i < before->row_count; i++) {

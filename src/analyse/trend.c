@@ -2,23 +2,25 @@
 
 #include <math.h>
 
-#define NOTHING     0.01 /* of the largest difference: about nothing */
-#define MOSTLY      0.5  /* of the differences are nothing: a series of steps */
-#define POWER       0.84 /* normal quantile: four times in five */
-#define WALK        0.9  /* correlation of residuals: no line has noise like that */
-#define FALLS       0.05 /* of what a series rises: less is no noise, it only ever rises */
-#define EXACT       1e-9 /* of the squares of all differences: no spread, but rounding */
-#define WARMER      0.7 /* of the spread of all: where more is left, noise has chosen, not warm-up */
-#define LATE_HALF   0.25 /* of what the early half gained: less is no ramp */
-#define LATE_FILLED 0.6  /* likewise, of what is left when most has come */
+#define NOTHING 0.01 /* of the largest difference: below this a difference counts as zero */
+/* If more than this share of the differences is zero, it is a series of steps. */
+#define MOSTLY 0.5
+#define POWER  0.84 /* normal quantile: detected four times in five */
+#define WALK   0.9  /* correlation of residuals: no line has noise like that */
+#define FALLS  0.05 /* of what a series rises: if it falls by less, it only ever rises */
+#define EXACT  1e-9 /* of the squares of all differences: no spread except rounding */
+/* Of the spread of all: if more is left, noise has chosen the part, not a warm-up. */
+#define WARMER      0.7
+#define LATE_HALF   0.25 /* of what the early half gained: less is not steady growth */
+#define LATE_FILLED 0.6  /* the same, for what is left when most has come */
 #define LATE_LEAST                                                                                 \
     4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
-#define ALIKE       0.25 /* of the mean rise, to count as one of them */
-#define STEPS_LEAST 3    /* rises, to call them steps that go on */
-#define TEETH       2    /* falls of most of the range, to call it a sawtooth */
+#define ALIKE       0.25 /* of the mean rise: from this on, a rise counts as one of them */
+#define STEPS_LEAST 3    /* rises that are needed to call them steps that go on */
+#define TEETH       2    /* falls of most of the range that are needed to call it a sawtooth */
 #define TOOTH       0.4
-/* Times half the 95 % interval. Many lines are looked at, and every function: a flat one should not
- * pass for one that grows more than once in some ten thousand. */
+/* Times half the 95 % interval. Many lines and every function are tested: a flat one should not
+ * pass for growing more than once in some ten thousand times. */
 #define SURE 2
 
 const char *trend_model_name(enum trend_model m)
@@ -34,7 +36,7 @@ const char *trend_model_name(enum trend_model m)
 double trend_quantile(double freedom)
 {
     static const double few[] = {12.706, 12.706, 4.303, 3.182, 2.776};
-    /* Cornish and Fisher's expansion around the normal quantile; it is bad below 5. */
+    /* Cornish and Fisher's expansion around the normal quantile; it is inaccurate below 5. */
     const double z = 1.959964, v = freedom;
     if (v < 5)
         return few[(size_t)v];
@@ -52,8 +54,8 @@ static double at(const struct series *s, size_t i)
     return s->x ? s->x[i] : (double)i;
 }
 
-/* The number of values to skip: where the later differences spread least around the rate that they
- * have in common, for their number. */
+/* The number of values to skip: from there on, the differences vary least around their common rate,
+ * for their number. */
 static size_t warm_up(const struct series *s)
 {
     size_t n = s->count - 1, best = 0;
@@ -76,7 +78,7 @@ static size_t warm_up(const struct series *s)
             best = i;
         }
     }
-    return least <= WARMER * score ? best : 0; /* the last score is that of all */
+    return least <= WARMER * score ? best : 0; /* the last score is that of the whole series */
 }
 
 static size_t count_jumps(const struct series *s)
@@ -90,8 +92,8 @@ static size_t count_jumps(const struct series *s)
     return jumps;
 }
 
-/* Does it go one way only? Then what differs from a line is not noise around it, but growth that
- * comes in parts of different size: new maxima, for one. */
+/* Does it go in one direction only? Then the deviations from a line are not noise around it, but
+ * growth in portions of different size: new maxima, for example. */
 static bool one_way(const struct series *s)
 {
     double up = 0, down = 0;
@@ -106,7 +108,7 @@ struct estimate {
     double slope, error, freedom;
 };
 
-/* From the differences: what they add up to, and how unlike each other they are. */
+/* Estimates from the differences: their sum, and how much they vary. */
 static struct estimate by_differences(const struct series *s)
 {
     size_t m = s->count - 1;
@@ -119,7 +121,7 @@ static struct estimate by_differences(const struct series *s)
                              (double)(m - 1)};
 }
 
-/* A line, with the correlation of neighbouring residuals in *correlation. */
+/* Fits a line; *correlation is that of neighbouring residuals. */
 static struct estimate by_line(const struct series *s, double *correlation)
 {
     double n = (double)s->count, mx = 0, my = 0, xx = 0, xy = 0, ee = 0, lagged = 0, last = 0;
@@ -141,7 +143,8 @@ static struct estimate by_line(const struct series *s, double *correlation)
     double r = ee > 0 ? lagged / ee : 0;
     *correlation = r;
     r = fmin(fmax(r, 0), 0.99);
-    double worth = fmax(3, n * (1 - r) / (1 + r)); /* as many values as would be independent */
+    /* The number of independent values that would be worth as much. */
+    double worth = fmax(3, n * (1 - r) / (1 + r));
     return (struct estimate){slope, sqrt(ee / (n - 2) / xx * (n / worth)), fmax(1, worth - 2)};
 }
 
@@ -156,7 +159,7 @@ static bool late_half_grows(const struct series *s, double slope, double share)
     return slope > 0 ? late >= share * early : late <= share * early;
 }
 
-/* The most that it is below what it was before. */
+/* The deepest fall below an earlier value. */
 static double deepest_fall(const double *y, size_t count)
 {
     double highest = y[0], fall = 0;
@@ -200,8 +203,8 @@ static size_t count_rises(const struct series *s, size_t from)
     return rises;
 }
 
-/* Rises that are not far smaller than the others: a small one at every event does not make steady
- * what a few large ones gained. */
+/* Counts rises that are not far smaller than the others: a small rise at every event does not make
+ * the gain of a few large ones steady. */
 static size_t count_alike(const struct series *s, size_t from)
 {
     double mean = (s->y[s->count - 1] - s->y[0]) / fmax((double)count_rises(s, 0), 1);
@@ -211,7 +214,7 @@ static size_t count_alike(const struct series *s, size_t from)
     return rises;
 }
 
-/* Only ever rises, and about as much in its later half. */
+/* Does it only ever rise, and about as much in its later half? */
 static bool is_steady(const struct series *s)
 {
     size_t late = s->count / 2;
@@ -222,8 +225,8 @@ static bool is_steady(const struct series *s)
            late_half_grows(s, 1, LATE_HALF);
 }
 
-/* Was it filled, by more and larger rises than are left? The rest may be the last of them: what is
- * cached is asked for again, and ever less is new. */
+/* Was it filled by more and larger rises than those that are left? The rest may be the last of
+ * them: what is cached is requested again, and less and less is new. */
 static bool is_filled(const struct series *all, size_t skipped)
 {
     size_t left = count_rises(all, skipped), last = all->count - 1;
@@ -237,7 +240,7 @@ static double rate_between(const struct series *s, size_t begin, size_t end)
     return span > 0 ? (s->y[end] - s->y[begin]) / span : 0;
 }
 
-/* Which part grows, if it is not the whole. */
+/* Which part of it grows, if it is not the whole series. */
 static struct trend_part part_of(const struct series *s)
 {
     return one_way(s) ? trend_part_of_rises(s->y, s->x, s->count)
@@ -313,7 +316,7 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
         t->rate = rate_between(&all, 0, t->end);
         t->stopped = true;
     } else if (t->model == TREND_RAMP && t->stopped) {
-        t->stopped = t->began = false; /* it goes on after all, and before there was more */
+        t->stopped = t->began = false; /* it goes on after all, and grew more before */
         t->begin = t->skipped;
         t->end = count - 1;
         t->rate = t->slope;

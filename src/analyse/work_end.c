@@ -2,7 +2,8 @@
 
 #include "analyse/leak_scan.h"
 
-#define WORK_AFTER 10 /* an interpreter that ends makes fewer than one allocation in so many */
+/* An interpreter that ends makes fewer than one in so many of the allocations. */
+#define WORK_AFTER 10
 
 static double allocations(const struct profile *p, size_t since, size_t until)
 {
@@ -25,7 +26,8 @@ size_t work_end_of_python(const struct profile *p)
     return after * WORK_AFTER < before + after ? end : 0;
 }
 
-/* Intervals up to its last look, for which it was stopped: it does nothing after that. */
+/* The number of intervals up to its last scan, for which it was stopped: it does nothing after
+ * that. */
 static size_t until_last_look(const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
