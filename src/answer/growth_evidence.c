@@ -1,4 +1,4 @@
-/* The sentences of growth. */
+/* The sentences of growth --why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

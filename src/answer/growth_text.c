@@ -1,4 +1,4 @@
-/* Growth for people: the answer, the functions, and with --why what it rests on. */
+/* Growth as text: the answer, the functions, and with --why the evidence. */
 #include "base/say.h"
 #include "answer/chains.h"
 #include "answer/growth.h"
@@ -30,7 +30,8 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
                      g->count);
 }
 
-/* A command whose report has what the verdict is about, over the time that it grew. */
+/* Suggests a command whose report shows what the verdict is about, over the time in which it
+ * grew. */
 static void add_next(const struct growth *g, const char *file, const struct style *s,
                      struct strbuf *out)
 {

@@ -65,8 +65,8 @@ static void put_stack(struct spot s, const char *key, struct json *j)
     json_stack(j, ((const struct listed *)s.answer)->stacks, e->tree, e->node);
 }
 
-/* Of imported blocks neither is known when they were allocated nor, mostly, by which thread; a merge
- * does not keep when. */
+/* For imported blocks it is not known when they were allocated nor, mostly, by which thread; a
+ * merge does not keep the time. */
 enum { LEAK_USABLE, LEAK_FIRST, LEAK_LAST, LEAK_THREADS };
 
 static struct cell get_if_known(struct spot s)
@@ -123,7 +123,7 @@ static struct rows rows_of(const struct listed *l)
 static void json_totals_of(struct json *j, const struct leaks *l)
 {
     const struct leak_sum *s = l->sums;
-    bool looked = !l->profile->imported.from; /* for what points to blocks */
+    bool looked = !l->profile->imported.from; /* it is known what points to blocks */
     json_object(j, "totals");
     json_u64(j, "bytes", l->all.bytes);
     json_u64(j, "blocks", l->all.blocks);

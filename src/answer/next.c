@@ -22,7 +22,7 @@ void next_option(struct strbuf *out, const char *option, const char *argument)
     next_word(out, argument);
 }
 
-/* The whole path that was found for a relative one is found again. */
+/* A relative path of the question matches the whole path that was found for it. */
 static bool stands_for(const char *path, const char *relative)
 {
     size_t size = strlen(path), tail = strlen(relative);

@@ -1,4 +1,5 @@
-/* The lines of a summary on what the table does not show, and on whom it does not name. */
+/* The lines of a summary about what the table leaves out, and about functions that it should not
+ * name. */
 #include "analyse/wrappers.h"
 #include "base/say.h"
 #include "answer/report.h"
@@ -62,7 +63,7 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
                   given ? " were given to run" : " are for LeakSanitizer");
 }
 
-/* What was left out because someone asked for it; nothing when nobody did. */
+/* What was left out on request; nothing if there was no request. */
 static void add_asked(const struct call_tree *t, const struct frame_table *frames,
                       enum metric metric, struct strbuf *out)
 {
