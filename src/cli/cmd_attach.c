@@ -1,4 +1,4 @@
-/* tidemark attach PID: records a program that runs already. */
+/* tidemark attach PID: records a program that already runs. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ struct attach_options {
 };
 
 struct attach_context {
-    struct run_progress progress; /* first: session_options.progress gets its address */
+    struct run_progress progress; /* must be first: session_options.progress gets its address */
     const struct attach_options *options;
 };
 
@@ -94,7 +94,7 @@ static int take_tell(struct attach_options *o, const char *value, struct err *er
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct attach_options *o = context;
@@ -128,7 +128,7 @@ static int parse(int argc, char **argv, struct attach_options *o, struct err *er
     return code ? code : process_id_parse(argv[optind], &o->session.attach_to, err);
 }
 
-/* What it was started as, for its name. */
+/* Its command line, for its name. */
 static char **command_of(pid_t pid)
 {
     static VEC(char *) words; /* never released: the process ends */
@@ -148,8 +148,9 @@ static char **command_of(pid_t pid)
 }
 
 /*
- * --tell: the program that started us reads these lines: "attached", then "written FILE", or
- * "failed ERRNO". It ends the recording by SIGTERM, whatever it does with that signal itself.
+ * --tell: the program that started us reads these lines: "attached", then "written FILE" or "failed
+ * ERRNO". It ends the recording by SIGTERM, so that signal must work even if that program ignores
+ * it.
  */
 static void tell_begin(int fd)
 {

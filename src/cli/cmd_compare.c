@@ -1,4 +1,4 @@
-/* tidemark compare --copies N -- PROGRAM: one run alone against N at once. */
+/* tidemark compare --copies N -- PROGRAM: one run alone compared with N at once. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
 
 /* --- how the runs ended ----------------------------------------------------------------------- */
 
-/* Says which did not end well; the first such status, or 0. */
+/* Reports which runs failed. Returns the first such status, or 0. */
 static int tell_ends(const struct compare_runs *r, int which)
 {
     int first = 0;
@@ -161,7 +161,7 @@ static int stopped(const struct compare_runs *r, int which)
     return 130;
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void as_time(struct strbuf *out, int64_t value)
 {
@@ -270,7 +270,7 @@ static int compare_recordings(const struct wanted *w, const struct query_options
     return code;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int prepare(struct wanted *w, struct query_options *o, struct err *err)
 {
@@ -292,7 +292,7 @@ static int prepare(struct wanted *w, struct query_options *o, struct err *err)
     return 0;
 }
 
-/* The exit status; what went wrong has been told. */
+/* Returns the exit status; errors have been reported. */
 static int run(struct wanted *w, const struct query_options *o, bool *keep)
 {
     struct err err = {{0}};

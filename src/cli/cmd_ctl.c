@@ -1,4 +1,4 @@
-/* tidemark ctl PID ACTION: to a running recording. */
+/* tidemark ctl PID ACTION: controls a running recording. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ static const char help[] =
 static const struct action {
     const char *name;
     enum wire_request_kind kind;
-    int least, most;  /* arguments */
-    const char *done; /* what to say of it; NULL: the answer does */
+    int least, most;  /* number of arguments */
+    const char *done; /* the message on success; NULL: the collector's answer */
 } actions[] = {{"status", WIRE_STATUS, 0, 0, NULL},
                {"mark", WIRE_MARK, 1, 1, "marked this moment: use its label with --at and --since"},
                {"snapshot", WIRE_SNAPSHOT, 0, 1, NULL},
@@ -58,7 +58,7 @@ static int usage(const char *format, const char *what)
     return 2;
 }
 
-/* A file's name means one of the caller's folder; the collector may have another. */
+/* A file name is relative to the caller's folder; the collector may be in another. */
 static char *made_absolute(const char *name)
 {
     char *folder = *name && *name != '/' && *name != '|' ? getcwd(NULL, 0) : NULL;
@@ -73,7 +73,7 @@ int cmd_ctl(int argc, char **argv)
         fputs(help, stdout);
         return 0;
     }
-    for (int i = 1; i < argc && i < 3; i++) /* what follows may be any text */
+    for (int i = 1; i < argc && i < 3; i++) /* the following words may be any text */
         if (argv[i][0] == '-' && !(argv[i][1] >= '0' && argv[i][1] <= '9'))
             return usage("unknown option '%s'", argv[i]);
     if (argc < 3)

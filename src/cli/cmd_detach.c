@@ -24,7 +24,7 @@ static const char help[] =
     "\n"
     "  tidemark detach 1234\n";
 
-/* Its collector is gone: we do what it would have done. */
+/* Its collector is gone: does what it would have done. */
 static int restore(pid_t pid)
 {
     struct attach_process p;

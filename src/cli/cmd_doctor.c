@@ -1,4 +1,4 @@
-/* tidemark doctor: what this machine permits, and what follows from it. */
+/* tidemark doctor: what this machine permits, and what that means for recordings. */
 #include "cli/commands.h"
 
 #include <dlfcn.h>
@@ -72,7 +72,7 @@ static void check_library(struct finding *f)
     free(library);
 }
 
-/* What the process says until it ends or the time is up, and its wait status. */
+/* Reads what the process prints until it ends or the time is up. Returns its wait status. */
 static int hear_out(pid_t child, int fd, struct strbuf *said)
 {
     char buffer[512];
@@ -306,7 +306,7 @@ int cmd_doctor(int argc, char **argv)
     bool works = true;
     for (size_t i = 0; i < CHECKS; i++) {
         checks[i].look(&findings[i]);
-        /* The trial uses all that a recording of the heap needs. */
+        /* The trial uses everything that a recording of the heap needs. */
         if (checks[i].look == check_recording)
             works = findings[i].state != DOCTOR_MISSING;
     }

@@ -62,8 +62,8 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-/* An option that the format cannot follow is refused: its file would say something else than was
- * asked. */
+/* Refuses options that the format cannot honour: its file would say something else than the user
+ * asked for. */
 static int check_options(const struct query_options *o, const struct wanted *w, struct err *err)
 {
     const struct query *q = &o->query;
@@ -99,10 +99,10 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
     return 0;
 }
 
-/* --- where it goes ---------------------------------------------------------------------------- */
+/* --- the output file -------------------------------------------------------------------------- */
 
-/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller
- * frees it. */
+/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller frees
+ * it. */
 static char *default_path(const char *file, const char *table, const char *ending)
 {
     static const char *const taken[] = {".gz", ".tide"};
@@ -118,7 +118,7 @@ static char *default_path(const char *file, const char *table, const char *endin
     return path;
 }
 
-/* A file under a temporary name until it is whole, or stdout. */
+/* A file with a temporary name until it is complete, or stdout. */
 struct target {
     const char *path;
     char *unfinished; /* NULL: stdout */

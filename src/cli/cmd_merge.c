@@ -1,4 +1,4 @@
-/* tidemark merge OUT IN...: many recordings into one. */
+/* tidemark merge OUT IN...: merges many recordings into one. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static int take_jobs(struct merge_job *job, const char *value, struct err *err)
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct wanted *w = context;

@@ -1,4 +1,4 @@
-/* tidemark push FILE --to URL: a recording to Pyroscope, by its HTTP API. */
+/* tidemark push FILE --to URL: sends a recording to Pyroscope's HTTP API. */
 #include "cli/commands.h"
 
 #include <errno.h>

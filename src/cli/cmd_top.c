@@ -69,7 +69,7 @@ static int take(void *context, int val, const char *text, struct err *err)
     return 0;
 }
 
-/* Of what runs, the process that holds most. NULL: nothing does any more. */
+/* The running process that holds most. NULL: none runs any more. */
 static char *running_process(const struct recording *r)
 {
     const struct profile *most = NULL;

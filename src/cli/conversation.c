@@ -28,7 +28,8 @@ static char *read_whole(const char *path, size_t *size)
     return strbuf_detach(&b);
 }
 
-/* The value of a variable in a block of NAME=VALUE, each ended by a NUL; NULL: it has none. */
+/* The value of a variable in a block of NAME=VALUE strings, each ended by a NUL; NULL: it is not
+ * there. */
 static const char *variable(const char *block, size_t size, const char *name)
 {
     size_t n = strlen(name);
@@ -57,7 +58,7 @@ static bool find_by_environment(pid_t pid, struct conversation *out)
     return found;
 }
 
-/* `tidemark run` has no such environment, but the program that it started. */
+/* `tidemark run` itself does not have these variables, but the program that it started does. */
 static bool find_by_child(pid_t pid, struct conversation *out)
 {
     size_t size;
@@ -118,7 +119,8 @@ static int connected(const struct conversation *c)
     return code;
 }
 
-/* Processes of one recording have the same address. One whose collector has ended does not count. */
+/* Processes of one recording have the same address. One whose collector has ended does not
+ * count. */
 bool conversation_only(struct conversation *out, struct strbuf *pids)
 {
     DIR *proc = opendir("/proc");

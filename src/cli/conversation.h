@@ -1,8 +1,7 @@
 /*
- * conversation: requests to the collector of a running recording, as `tidemark ctl` makes them.
- *
- * A recorded program has the collector's address and key in its environment, which only its own
- * user can read: who can read it may ask.
+ * conversation: requests to the collector of a running recording, as `tidemark ctl` makes them. A
+ * recorded program has the collector's address and key in its environment, which only its own user
+ * can read. Whoever can read them may send requests.
  */
 #ifndef TIDE_CLI_CONVERSATION_H
 #define TIDE_CLI_CONVERSATION_H
@@ -17,25 +16,26 @@
 #include "wire/layout.h"
 
 struct conversation {
-    pid_t pid; /* which process is meant */
+    pid_t pid; /* the process that is meant */
     char socket[sizeof(((struct sockaddr_un *)0)->sun_path)];
     char key[WIRE_KEY_SIZE];
 };
 
-/* The process that a word means: a number that is no file. 0: none. */
+/* The process that a word means: a number that is not the name of a file. 0: none. */
 pid_t conversation_pid(const char *word);
-/* The recording that a process belongs to: the program, one of its children, or `tidemark run`
- * itself. -ESRCH and a sentence: none, or it is not ours to ask. */
+/* Finds the recording that a process belongs to: the program, one of its children, or `tidemark
+ * run` itself. -ESRCH and a sentence: there is none, or we may not ask it. */
 int conversation_begin(pid_t pid, struct conversation *out, struct err *err);
-/* The one that goes on; false: there is none, or several: `pids` gets a process of each. */
+/* Finds the only running recording; false: there is none, or there are several: `pids` gets a
+ * process of each. */
 bool conversation_only(struct conversation *out, struct strbuf *pids);
 
-/* Sends a request. A descriptor on which the answer will come, or a negative errno. */
+/* Sends a request. Returns a descriptor on which the answer will come, or a negative errno. */
 int conversation_ask(const struct conversation *c, enum wire_request_kind kind, const char *text);
-/* Waits for the answer, a text or, where `memory` is not NULL, perhaps a descriptor, and closes `fd`.
- * 0, or a negative errno, also with a text. */
+/* Waits for the answer, and closes `fd`. The answer is a text or, if `memory` is not NULL, perhaps
+ * a descriptor. Returns 0, or a negative errno, perhaps with a text. */
 int conversation_answer(int fd, char *text, size_t room, int *memory);
-/* What to say of an answer other than 0. */
+/* Appends what to say about an answer other than 0. */
 void conversation_explain(const struct conversation *c, int code, const char *what,
                           const char *text, struct strbuf *out);
 

@@ -8,8 +8,8 @@
 #include "base/path.h"
 #include "collect/session/executable.h"
 
-#define PERF_HZ  999 /* not 1000: not in step with what happens every millisecond */
-#define TIMER_HZ 99  /* a signal costs more than a sample of the kernel's */
+#define PERF_HZ  999 /* not 1000: must not be in step with what happens every millisecond */
+#define TIMER_HZ 99  /* a signal costs more than a sample by the kernel */
 
 bool cpu_request_add(struct cpu_request *r, const char *value)
 {
@@ -50,7 +50,7 @@ const char *cpu_request_conflict(const struct cpu_request *r, bool alone)
     return NULL;
 }
 
-/* "python3", "python3.11-dbg"; or a script of it. */
+/* Is it "python3", "python3.11-dbg", or a script for it? */
 static bool is_python(const char *name)
 {
     char *file = executable_find(name), *program = file ? executable_interpreter(file) : NULL;

@@ -13,7 +13,7 @@
 static const struct command {
     const char *name;
     int (*main)(int argc, char **argv);
-    const char *summary; /* NULL: for ourselves, not for users */
+    const char *summary; /* NULL: internal, not for users */
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its call stack"},
     {"attach", cmd_attach, "record a program that runs already, without restarting it"},
@@ -66,8 +66,9 @@ static void print_help(FILE *out)
 }
 
 /*
- * Were 0, 1 or 2 closed, our files and sockets would get these numbers, and what is meant for
- * stdout or stderr would be written into them. Close-on-exec: the program finds them closed.
+ * If 0, 1 or 2 were closed, our files and sockets would get these numbers, and output for stdout or
+ * stderr would be written into them. They are opened close-on-exec, so that the program finds them
+ * closed.
  */
 static void occupy_standard_streams(void)
 {

@@ -16,12 +16,12 @@
 #include "export/export.h"
 #include "store/reader.h"
 
-/* What Pyroscope takes unless it is configured otherwise. */
+/* Pyroscope's default limits. */
 #define MAX_BYTES   (4 << 20)
 #define MAX_SAMPLES 16000
 #define MAX_DEPTH   1000
 
-#define FIRST_WAIT   500 /* ms; each further one is twice as long, up to */
+#define FIRST_WAIT   500 /* ms; each further wait is twice as long, up to */
 #define LONGEST_WAIT 30000
 
 #define tell(...)                                                                                  \
@@ -34,7 +34,8 @@
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Half to one and a half of it, so that a fleet does not come back all at once. */
+/* Waits for a random time, half to one and a half of it, so that a fleet does not come back all at
+ * once. */
 static void wait_about(unsigned ms)
 {
     struct timespec now, left;
@@ -51,13 +52,15 @@ static bool is_busy(long status)
     return status == 408 || status == 429 || status >= 500;
 }
 
-/* Will it never take this profile? Other refusals are about the address or the password. */
+/* Will the server never accept this profile? Other refusals are about the address or the
+ * password. */
 static bool is_refused(long status)
 {
     return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
-/* 0: the server has it. -EBADMSG: it will never take it. Other negative codes: not now. */
+/* Returns 0: the server has it. -EBADMSG: it will never accept it. Other negative codes: not
+ * now. */
 static int send_one(const struct push *w, const struct pushed *one, struct err *err)
 {
     char *url = xasprintf("%s/%s", w->target.url, one->request);
@@ -98,7 +101,8 @@ static int send_one(const struct push *w, const struct pushed *one, struct err *
     return !code && is_refused(answer.status) ? -EBADMSG : -EIO;
 }
 
-/* What was kept earlier. 0: all of it is sent, or will never be; or negative: not now. */
+/* Sends what was kept earlier. Returns 0: all of it is sent, or never will be; or a negative code:
+ * not now. */
 static int send_queue(const struct push *w, const struct push_queue *q, struct err *err)
 {
     size_t sent = 0;
@@ -166,8 +170,8 @@ int push_kept(const struct push *w, struct err *err)
     return code;
 }
 
-/* What stands in the URL behind the server. Times are whole seconds; a recording that was imported
- * has none, and then it is now. */
+/* The part of the URL after the server. Times are whole seconds; an imported recording has none, so
+ * the current time is used. */
 static char *ingest_request(const struct push *w, const struct profile *p,
                             const struct profile_limits *l)
 {

@@ -16,7 +16,7 @@
 #include "model/suppress.h"
 #include "wire/weights.h"
 
-#define LEAST_EVERY_NS 1e8 /* of --snapshot-every and --every */
+#define LEAST_EVERY_NS 1e8 /* the least of --snapshot-every and --every */
 
 enum {
     OPT_ONLY = 256,
@@ -195,7 +195,7 @@ static int add_pattern(struct run_options *o, enum default_kind kind, const char
     return 0;
 }
 
-/* Read now: what is wrong in it is told before the program starts. */
+/* Reads the file now, so that errors in it are reported before the program starts. */
 static int add_suppressions(struct run_options *o, const char *path, struct err *err)
 {
     struct suppressions list = {0};
@@ -212,10 +212,10 @@ static int add_suppressions(struct run_options *o, const char *path, struct err 
     return 0;
 }
 
-/* --sample was given: what it does not go with, and which blocks are chosen. */
+/* Checks what --sample cannot be combined with, and chooses the seed. */
 static int prepare_sample(struct run_options *o, struct err *err)
 {
-    const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: the same blocks again */
+    const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: choose the same blocks again */
     struct timespec now;
     if (o->only_samples)
         return err_set(err, -EINVAL,
@@ -232,7 +232,7 @@ static int prepare_sample(struct run_options *o, struct err *err)
     o->session.sample_seed =
         seed ? strtoull(seed, NULL, 10)
              : ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 1000003 + (uint64_t)getpid();
-    o->session.no_scan = true; /* what points to a block may be in one that is not recorded */
+    o->session.no_scan = true; /* a pointer to a block may be in a block that is not recorded */
     return 0;
 }
 
@@ -299,7 +299,7 @@ static int take_keep(struct run_options *o, const char *value, struct err *err)
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct run_options *o = context;
@@ -385,7 +385,7 @@ static int take(void *context, int option, char *value, struct err *err)
     }
 }
 
-/* Options that exclude or need each other. */
+/* Checks options that exclude or need each other. */
 static int check(struct run_options *o, bool has_program, struct err *err)
 {
     bool snapshots = o->triggers.count || o->session.snapshot_every_ns;
@@ -411,7 +411,7 @@ static int check(struct run_options *o, bool has_program, struct err *err)
     return conflict ? err_set(err, -EINVAL, "%s", conflict) : 0;
 }
 
-/* Hands the lists on to the session. `program` is empty where there is none. */
+/* Passes the lists on to the session. `program` is empty if there is none. */
 static void finish(struct run_options *o, char **program)
 {
     static char *until_stopped[] = {"sleep", "infinity", NULL};
@@ -428,8 +428,8 @@ static void finish(struct run_options *o, char **program)
     run_push_prepare(&o->push, &o->session);
 }
 
-/* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more, or a
- * quote that is not closed, which *rest is then left at. */
+/* The next word of *rest, divided and unquoted as by a shell, in place. NULL: no more words, or an
+ * unclosed quote, at which *rest is left. */
 static char *next_word(char **rest)
 {
     char *at = *rest + strspn(*rest, " \t\n"), *word = at, *to = at, quote = 0;
@@ -451,8 +451,8 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest; *extra: how many, -1: they
- * cannot be told apart. */
+/* Inserts the words of TIDEMARK_OPTIONS between argv[0] and the rest. *extra: how many; -1: the
+ * quotes are wrong. */
 static char **with_environment(int *argc, char **argv, int *extra)
 {
     const char *options = getenv("TIDEMARK_OPTIONS");
@@ -484,7 +484,7 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
     code = options_parse(&options, argc, argv, o, err);
     if (!code)
         code = check(o, optind < argc, err);
-    if (!code && optind <= extra) /* it would be run in place of the program */
+    if (!code && optind <= extra) /* it would be run instead of the program */
         code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
     if (!code)
         finish(o, argv + optind);
