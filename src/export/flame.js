@@ -20,8 +20,8 @@
     b.t.textContent = room < 3 ? '' : b.label.length <= room ? b.label : b.label.slice(0, room - 2) + '..';
   }
 
-  // Rows of a tall picture of which nearly all only hands on what its caller has are thin, as flame_svg.c draws them;
-  // which ones depends on what is zoomed to.
+  // In a tall picture, rows that nearly only pass on what their callers have are thin, as flame_svg.c draws them. Which
+  // rows these are depends on the zoom.
   const layout = svg.getElementById('rows'), height = +svg.getAttribute('viewBox').split(' ')[3];
   const number = function (name) { return +layout.getAttribute('data-' + name); };
   if (layout) {
@@ -79,7 +79,7 @@
     tell();
   }
 
-  // Boxes below a match count once: only the outermost in each column.
+  // Nested matches count once: only the outermost in each column.
   function tell() {
     if (!pattern) { matched.textContent = ''; return; }
     let sum = 0, end = -1;

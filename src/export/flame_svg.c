@@ -1,4 +1,4 @@
-/* A flame graph as one SVG file that needs nothing else. */
+/* A flame graph as one self-contained SVG file. */
 #include <math.h>
 #include <string.h>
 
@@ -13,18 +13,18 @@
 #define HEAD       82
 #define LEGEND_Y   72
 #define FOOT       14
-#define TALL       900 /* higher than a window: the root is put where it is seen at once */
+#define TALL       900 /* higher than a window: the root is put where it can be seen at once */
 #define TEXT_SHOWN 21  /* boxes narrower than this have no room for three letters */
 #define LETTER     7.1
 
-/* In a picture higher than a window, a row of which nearly all only hands on what its caller has is
- * drawn thin: a deep stack then opens on where it forks. */
+/* In a picture higher than a window, a row that nearly only passes on what its callers have is
+ * drawn thin, so that a deep stack shows where it branches. */
 #define THIN      4
-#define HANDS_ON  0.99 /* of a box's width is its caller's, and is that of one callee */
-#define ROW_LEAST 0.02 /* of the picture is other boxes, in a row with letters */
+#define HANDS_ON  0.99 /* of a box's width is its caller's, and belongs to one callee */
+#define ROW_LEAST 0.02 /* of the picture must be other boxes for a row with text */
 
-/* Hues by kind of frame, one table a palette: degrees, saturation, lightness; the name moves hue
- * and lightness a little, always the same way. */
+/* Hues by kind of frame, one table per palette: degrees, saturation, lightness. The name shifts hue
+ * and lightness a little, always in the same way. */
 struct hue {
     double hue, span, saturation, lightness;
 };
@@ -72,7 +72,7 @@ static void put_rgb(struct strbuf *out, double r, double g, double b)
                   (unsigned)(b * 255));
 }
 
-/* Red grew, blue shrank, the deeper the more of it changed. */
+/* Red grew, blue shrank; the deeper, the larger the change. */
 static void difference_color(struct strbuf *out, const struct flame_node *n, double scale)
 {
     double before = (double)n->before * scale, now = (double)n->now;
@@ -145,7 +145,7 @@ static void put_label(const char *name, double x, double y, double width, struct
     strbuf_puts(out, "</text>");
 }
 
-/* How the rows of a picture lie: row d is from tops[d] to tops[d + 1], counted from the root's. */
+/* The rows of a picture: row d is from tops[d] to tops[d + 1], counted from the root's. */
 struct rows {
     uint32_t count;
     double *tops;
@@ -176,8 +176,10 @@ static void find_rows(const struct flame *f, double min_width, struct rows *rows
 {
     uint32_t count = drawn_depth(f, min_width) + 1;
     *rows = (struct rows){.count = count, .tops = xcalloc(count + 1, sizeof *rows->tops)};
-    double *telling = xcalloc(count, sizeof *telling); /* widths of boxes that are worth a row */
-    double *callee = xcalloc(f->nodes.count, sizeof *callee); /* the widest of each */
+    /* Total width of boxes that justify a full row. */
+    double *telling = xcalloc(count, sizeof *telling);
+    /* Width of each node's widest callee. */
+    double *callee = xcalloc(f->nodes.count, sizeof *callee);
     for (size_t i = f->nodes.count; i-- > 1;) {
         const struct flame_node *n = &f->nodes.items[i];
         callee[n->parent] = fmax(callee[n->parent], width_of(f, n));
@@ -205,7 +207,8 @@ static void put_boxes(const struct flame *f, const struct flame_options *o, cons
 {
     const struct flame_node *root = &f->nodes.items[0];
     double scale = o->normalised && root->before ? (double)root->now / (double)root->before : 1;
-    double *x = xcalloc(f->nodes.count, sizeof *x); /* where a node begins, then its next child */
+    /* Where a node begins; then where its next child begins. */
+    double *x = xcalloc(f->nodes.count, sizeof *x);
     x[0] = PAD;
     for (size_t i = 0; i < f->order.count; i++) {
         uint32_t number = f->order.items[i];
@@ -250,7 +253,7 @@ static double put_key(double x, const char *color, const char *name, struct strb
     return x + 17 + LETTER * (double)strlen(name) + 18;
 }
 
-/* What the colours mean, of those that occur. */
+/* Explains the colours that occur. */
 static void put_legend(const struct flame *f, const struct flame_options *o, struct strbuf *out)
 {
     static const char *const names[FLAME_KINDS] = {[FLAME_NATIVE] = "native",

@@ -28,7 +28,7 @@ static void put_frames(struct json *j, const struct stack_table *t)
     json_end(j);
 }
 
-/* Outermost first, as numbers of frames. */
+/* Writes the numbers of frames, outermost first. */
 static void put_stack(struct json *j, const struct merged *m, uint32_t node)
 {
     VEC(uint32_t) frames = {0};

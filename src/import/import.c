@@ -137,7 +137,7 @@ int import_take(const struct import_request *q, struct input *in,
     return code;
 }
 
-/* By the first bytes. */
+/* Guesses the format from the first bytes. */
 static int guess(struct input *in, const struct import_format **format, struct err *err)
 {
     const uint8_t *bytes;
