@@ -23,12 +23,12 @@ struct map {
 };
 
 uint32_t map_get(const struct map *m, uint64_t key);
-/* A pointer to the value of `key`, added as MAP_NONE when it was absent; good until the next call.
- */
+/* A pointer to the value of `key`, which is added with MAP_NONE if it is absent; valid until the
+ * next call. */
 uint32_t *map_at(struct map *m, uint64_t key);
-/* Room for so many keys in all, so that it need not grow step by step. */
+/* Makes room for so many keys in total, so that the map need not grow step by step. */
 void map_reserve(struct map *m, size_t count);
-/* Some time before: brings what either looks at into the cache. */
+/* Loads what a later lookup needs into the cache. */
 void map_prefetch(const struct map *m, uint64_t key);
 void map_release(struct map *m);
 
