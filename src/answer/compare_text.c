@@ -79,7 +79,7 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
                 (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);
     if (a->lost || b.lost) {
         summary_label(out, s, "lost");
-        say(out, "samples for which there was no room: %N alone, %N together\n", a->lost, b.lost);
+        say(out, "samples lost for lack of room: %N alone, %N together\n", a->lost, b.lost);
     }
     for (int i = 0; i < 2 && f->files; i++) {
         summary_label(out, s, i ? "" : "kept");

@@ -252,7 +252,7 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
         finding_place(j->of, j->own, &text);
         strbuf_puts(&text, ". ");
     } else if (is_imported(all)) {
-        strbuf_puts(&text, "Nothing was found in what is known. ");
+        strbuf_puts(&text, "Nothing was found in the figures that are known. ");
     } else if (is_clean(all)) {
         strbuf_puts(&text, "There is nothing worth your time. ");
     } else {

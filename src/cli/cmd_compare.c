@@ -47,8 +47,8 @@ static void print_help(void)
     puts(
         "usage: tidemark compare [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
         "\n"
-        "Runs PROGRAM alone, then several copies at once, and shows for each call path what a run\n"
-        "costs in both cases: CPU time and page faults, what got worse first. Nothing is "
+        "Runs PROGRAM alone, then several copies at once, and shows what each call path costs per\n"
+        "run in both cases, in CPU time and page faults: what got worse comes first. Nothing is\n"
         "preloaded.\n"
         "Copies get no input, and only their stderr is shown; TIDEMARK_COPY is 1, 2, ...\n"
         "in their environment. Exit status: 0; that of a run that failed; 125 if nothing could be\n"

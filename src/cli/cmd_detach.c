@@ -46,9 +46,7 @@ static int detach(pid_t pid)
 {
     struct wire_attached there;
     if (!inject_read(pid, &there) || (!there.live && !there.patched)) {
-        fprintf(stderr,
-                "tidemark detach: process %d was not attached to, or is not yours; 'tidemark "
-                "attach' does that\n",
+        fprintf(stderr, "tidemark detach: process %d has not been attached to, or is not yours\n",
                 (int)pid);
         return 1;
     }

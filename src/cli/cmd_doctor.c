@@ -82,7 +82,7 @@ static int hear_out(pid_t child, int fd, struct strbuf *said)
         strbuf_add(said, buffer, (size_t)n);
     if (!(p.revents & POLLHUP)) {
         kill(child, SIGKILL);
-        strbuf_puts(said, "it did not come to an end\n");
+        strbuf_puts(said, "it did not end in time\n");
     }
     int status = -1;
     waitpid(child, &status, 0);
@@ -131,7 +131,7 @@ static void check_recording(struct finding *f)
         finding_set(f, DOCTOR_LIMITED, "set TMPDIR to a folder that can be written to",
                     "no trial could be made: %s cannot be created", folder);
     else if (code == 0 && r->profiles.items[0].sites.count)
-        finding_set(f, DOCTOR_OK, "", "a program was recorded for trial");
+        finding_set(f, DOCTOR_OK, "", "a trial recording works");
     else
         finding_set(f, DOCTOR_MISSING, "programs cannot be recorded here: see the other lines",
                     "a trial failed: %.*s", said.size ? (int)strcspn(said.data, "\n") : 256,

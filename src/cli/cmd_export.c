@@ -27,9 +27,8 @@ static void print_help(void)
 {
     puts("usage: tidemark export FILE --format F [OPTIONS]\n"
          "\n"
-         "Writes a recording in the format of another tool. Numbers are those of tidemark report; "
-         "what the\n"
-         "format cannot hold is said on stderr.\n"
+         "Writes a recording in the format of another tool. Numbers are those of tidemark report;\n"
+         "stderr says what the format cannot hold.\n"
          "\n"
          "  --format F       one of:");
     for (size_t i = 0; i < export_format_count; i++)
@@ -84,10 +83,10 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
                    {EXPORT_TABLE, shaped, "--by, --top and --min"}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].given && !(f->takes & options[i].bit))
-            return err_set(err, -EINVAL, "the format %s cannot follow it: leave out %s", f->name,
+            return err_set(err, -EINVAL, "the format %s does not support it; leave out %s", f->name,
                            options[i].option);
     if (f->whole && (q->process || focus_is_given(&q->focus)))
-        return err_set(err, -EINVAL, "the format %s holds all of a recording: leave out %s",
+        return err_set(err, -EINVAL, "the format %s holds the whole recording; leave out %s",
                        f->name, q->process ? "--process" : "options such as --within");
     bool to_stdout = w->output && strcmp(w->output, "-") == 0;
     if (to_stdout && f->in_place)

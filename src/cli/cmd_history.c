@@ -33,7 +33,7 @@ static const char help[] =
     "\n"
     "Keeps the totals and the top functions of many runs in the SQLite database DB, and shows "
     "what\n"
-    "changed from each run to the next. 'add' makes DB if it is not there.\n"
+    "changed from each run to the next. 'add' creates DB if it does not exist.\n"
     "\n"
     "  --label KEY=VALUE  of 'add': what the run was, such as commit=1a2b3c (repeatable); else: "
     "only\n"
@@ -157,7 +157,7 @@ static int check_limits(const char *db, const struct history *h, struct wanted *
     if (!w->limits.count)
         return 0;
     if (!h->runs.count)
-        return err_set(err, -ENOENT, "%s has no such run to hold against a limit", db);
+        return err_set(err, -ENOENT, "%s has no such run to check a limit against", db);
     int code = find_base(db, h, w, &base, err);
     for (size_t i = 0; i < w->limits.count && !code; i++) {
         struct limit *l = &w->limits.items[i];

@@ -115,7 +115,7 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
         return err_set(err, -EINVAL, "--list takes one file and merges nothing; leave out '%s'",
                        argv[optind]);
     if (!w->listed && w->output != OUTPUT_TEXT)
-        return err_set(err, -EINVAL, "%s goes with --list",
+        return err_set(err, -EINVAL, "%s is for --list",
                        w->output == OUTPUT_JSON ? "--json" : "--csv");
     if (!w->listed && argc - optind < 2)
         return err_set(err, -EINVAL,

@@ -113,7 +113,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (!w->target.url)
         return err_set(err, -EINVAL, "--to URL is missing; it names the server");
     if (!r && !w->queue)
-        return err_set(err, -EINVAL, "name a recording, or with --queue what was kept");
+        return err_set(err, -EINVAL, "name a recording; --queue DIR alone sends what was kept");
     if (!r)
         return push_kept(w, err);
     if (!o->metric_given)

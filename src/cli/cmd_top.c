@@ -21,33 +21,34 @@ enum { OPT_SORT = QUERY_EXTRA, OPT_WINDOW, OPT_EVERY, OPT_ONCE };
 
 static void print_help(void)
 {
-    fputs("usage: tidemark top [PID|FILE] [OPTIONS]\n"
-          "\n"
-          "Shows who holds memory in a running recording, and how that changes: bytes held now, "
-          "and per\n"
-          "second what was gained, allocated, and allocated for a moment only. PID is that of the\n"
-          "program, of one of its children, or of `tidemark run`; it may be left out if there is "
-          "one\n"
-          "recording only. Keys are shown at the bottom, '?' explains them. If output is not a\n"
-          "terminal, the table is printed once.\n"
-          "\n"
-          "  --sort BY        live (default), growth, rate, temporary\n"
-          "  --window TIME    growth and rates over the last 5s (default)\n"
-          "  --every TIME     time between two looks (default 2s); more if a look takes long\n"
-          "  --once           print the table once, also to a terminal\n"
-          "  --metric M       what is held: live (default), peak, total, mapped, ...\n"
-          "  --by KIND        function (default), line, file, library, thread\n"
-          "  --top N          most rows (0: all)\n"
-          "  --process PID    another process than the largest\n"
-          "  --json, --csv    for other programs\n"
-          "  --help           this text\n"
-          "\n"
-          "Which stacks count:\n" QUERY_FOCUS_HELP "\n"
-          "Examples:\n"
-          "  tidemark top $(pgrep myserver)\n"
-          "  tidemark top --by line --sort growth\n"
-          "  tidemark top app.tide --json\n",
-          stdout);
+    fputs(
+        "usage: tidemark top [PID|FILE] [OPTIONS]\n"
+        "\n"
+        "Shows who holds memory in a running recording, and how that changes: bytes held now, "
+        "and per\n"
+        "second what was gained, allocated, and allocated for a moment only. PID is that of the\n"
+        "program, of one of its children, or of `tidemark run`; it may be left out if there is "
+        "one\n"
+        "recording only. Keys are shown at the bottom, '?' explains them. If output is not a\n"
+        "terminal, the table is printed once.\n"
+        "\n"
+        "  --sort BY        live (default), growth, rate, temporary\n"
+        "  --window TIME    growth and rates over the last 5s (default)\n"
+        "  --every TIME     time between two refreshes (default 2s); longer if a refresh is slow\n"
+        "  --once           print the table once, also to a terminal\n"
+        "  --metric M       what is held: live (default), peak, total, mapped, ...\n"
+        "  --by KIND        function (default), line, file, library, thread\n"
+        "  --top N          most rows (0: all)\n"
+        "  --process PID    another process than the largest\n"
+        "  --json, --csv    for other programs\n"
+        "  --help           this text\n"
+        "\n"
+        "Which stacks count:\n" QUERY_FOCUS_HELP "\n"
+        "Examples:\n"
+        "  tidemark top $(pgrep myserver)\n"
+        "  tidemark top --by line --sort growth\n"
+        "  tidemark top app.tide --json\n",
+        stdout);
 }
 
 static int take(void *context, int val, const char *text, struct err *err)

@@ -41,10 +41,11 @@ bool cpu_request_signal(struct cpu_request *r, const char *value)
 const char *cpu_request_conflict(const struct cpu_request *r, bool alone)
 {
     if (r->source == CPU_TIMER && r->wall)
-        return "--cpu=timer does not go with --cpu=wall: timers see no time off the processor";
+        return "--cpu=timer cannot be combined with --cpu=wall: timers do not see time off the "
+               "processor";
     if (r->source == CPU_TIMER && alone)
-        return "--cpu=timer needs the recorder in the program: it goes with none of --only-cpu, "
-               "--only-faults and --all";
+        return "--cpu=timer needs the recorder in the program: it cannot be combined with "
+               "--only-cpu, --only-faults or --all";
     if (r->signal && (!r->asked || r->source == CPU_PERF || alone))
         return "--cpu-signal is for --cpu=timer";
     return NULL;

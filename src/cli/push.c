@@ -163,7 +163,7 @@ int push_kept(const struct push *w, struct err *err)
     struct push_queue q = {.lock = -1};
     int code = push_queue_open(&q, w->queue, (uint64_t)w->queue_size, err);
     if (!code && q.lock < 0)
-        code = err_set(err, -EBUSY, "another process sends what is in %s", w->queue);
+        code = err_set(err, -EBUSY, "another process is sending what is in %s", w->queue);
     if (!code)
         code = send_queue(w, &q, err);
     push_queue_close(&q);

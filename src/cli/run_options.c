@@ -119,10 +119,10 @@ static const char help[] =
     "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
     "      --only-cpu[=HZ|wall], --only-faults[=N]\n"
     "                     only that, with nothing preloaded: works for static programs too\n"
-    "      --all          CPU time (or page faults) of all processes of this user, or as root of "
+    "      --all          CPU time (or page faults) of all processes of this user (as root: of "
     "all\n"
-    "                     there are, until PROGRAM ends or, without one, until Ctrl-C; nothing is\n"
-    "                     preloaded; with --only NAME of programs of that name\n"
+    "                     users) until PROGRAM ends, or without PROGRAM until Ctrl-C; nothing is\n"
+    "                     preloaded; with --only NAME only programs of that name\n"
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
@@ -159,12 +159,11 @@ static const char help[] =
     "      --python=auto|off|objects\n"
     "                     auto (default): stacks have the frames of Python 3.8 to 3.15; off: only\n"
     "                     native frames; objects: as auto, and every Python object is a block\n"
-    "      --merge FILE   of the ranks of a parallel job (mpirun, srun): merge their recordings "
+    "      --merge FILE   in a parallel job (mpirun, srun): merge the recordings of the ranks "
     "into\n"
-    "                     FILE as they end, or into one for each machine, see tidemark-merge(1);\n"
+    "                     FILE as they end, or into one file per machine, see tidemark-merge(1);\n"
     "                     with -o the recordings of the ranks are kept\n"
-    "      --quiet        no progress line, no summary; of ranks other than 0 there is none "
-    "anyway\n"
+    "      --quiet        no progress line, no summary (only rank 0 of a job prints them)\n"
     "      --help         this text\n"
     "\n"
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n"
@@ -219,11 +218,12 @@ static int prepare_sample(struct run_options *o, struct err *err)
     struct timespec now;
     if (o->only_samples)
         return err_set(err, -EINVAL,
-                       "--sample needs the recorder in the program: it goes with none of "
-                       "--only-cpu, --only-faults and --all");
+                       "--sample needs the recorder in the program: it cannot be combined with "
+                       "--only-cpu, --only-faults or --all");
     if (o->session.python_objects || o->session.sampling.fault_period ||
         o->session.plant_leak_bytes || o->session.full_scan)
-        return err_set(err, -EINVAL, "%s needs every allocation: it does not go with --sample",
+        return err_set(err, -EINVAL,
+                       "%s needs every allocation: it cannot be combined with --sample",
                        o->session.python_objects     ? "--python=objects"
                        : o->session.plant_leak_bytes ? "--plant-leak"
                        : o->session.full_scan        ? "--scan=full"
@@ -400,11 +400,11 @@ static int check(struct run_options *o, bool has_program, struct err *err)
     if (!has_program && !o->session.all)
         return err_set(err, -EINVAL, "no program given: tidemark run [OPTIONS] [--] PROGRAM");
     if (o->session.all && o->cpu.wall)
-        return err_set(err, -EINVAL, "--all does not go with --cpu=wall");
+        return err_set(err, -EINVAL, "--all cannot be combined with --cpu=wall");
     if (o->session.dormant && o->only_samples)
         return err_set(err, -EINVAL,
-                       "--dormant needs the recorder in the program: it goes with none of "
-                       "--only-cpu, --only-faults and --all");
+                       "--dormant needs the recorder in the program: it cannot be combined with "
+                       "--only-cpu, --only-faults or --all");
     if (o->session.sample_bytes && prepare_sample(o, err))
         return -EINVAL;
     const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);

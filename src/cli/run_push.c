@@ -54,7 +54,7 @@ int run_push_check(const struct run_push *p, bool snapshots, struct err *err)
                        "--every, --push-label, --push-queue and --push-queue-size are for --push");
     return run_push_is_on(p) && snapshots
                ? err_set(err, -EINVAL,
-                         "--push goes with neither --snapshot-every nor --snapshot-at")
+                         "--push cannot be combined with --snapshot-every or --snapshot-at")
                : 0;
 }
 

@@ -134,10 +134,10 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
 {
     if (p->pid == r->profiles.items[0].pid)
         return;
-    strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
+    strbuf_printf(b, "  these figures are of process %u (", (unsigned)p->pid);
     summary_short_command(p, 30, b);
     const char *why = summary_why_chosen(r, p);
-    strbuf_printf(b, "), as reports are%s%s", why ? ": it " : "", why ? why : "");
+    strbuf_printf(b, "), as in reports%s%s", why ? ": it " : "", why ? why : "");
     if (p->signal) {
         strbuf_puts(b, "; ");
         summary_ending(p, b);

@@ -226,7 +226,7 @@ static int fill(struct reader *r, struct err *err)
                        UNKNOWN_USABLE | UNKNOWN_LARGEST | UNKNOWN_LOSSES | UNKNOWN_HISTORY |
                        UNKNOWN_MAPPED;
     if (!r->mode || strcmp(r->mode, "heap") != 0)
-        return err_set(err, -EBADMSG, "%s has DHAT's mode '%s'; only 'heap' tells of allocations",
+        return err_set(err, -EBADMSG, "%s has DHAT's mode '%s'; only 'heap' has allocations",
                        r->m->in->name, r->mode ? r->mode : "?");
     if (!r->lives)
         unknown |= UNKNOWN_LIVE | UNKNOWN_PEAK | UNKNOWN_OWN_PEAK;

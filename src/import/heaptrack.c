@@ -315,10 +315,10 @@ int heaptrack_import(struct import *m, struct err *err)
     import_no_threads(m);
     while ((code = input_line(m->in, &line, err)) > 0) {
         if (!take_line(&r, line)) {
-            code = import_bad_line(m,
-                                   "this is no line of a heaptrack file, or it refers to what "
-                                   "is not there",
-                                   err);
+            code = import_bad_line(
+                m,
+                "this is not a line of a heaptrack file, or it refers to something that is missing",
+                err);
             break;
         }
         if ((code = import_check(m, memory_of(&r), err)))

@@ -14,7 +14,8 @@ static int check_shape(const struct query *q, struct err *err)
     if (q->focus.python_only && q->focus.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
     if (q->shape != SHAPE_TABLE && (q->by == BY_STACK || q->by == BY_THREAD))
-        return err_set(err, -EINVAL, "%s goes with --by function, line, library or file, not %s",
+        return err_set(err, -EINVAL,
+                       "%s can be combined with --by function, line, library or file, not %s",
                        q->shape == SHAPE_TREE      ? "--tree"
                        : q->shape == SHAPE_CALLERS ? "--callers"
                                                    : "--callees",

@@ -34,7 +34,7 @@ int histograms_check(const struct profile *p, const struct query *q, const struc
                        kind, size_kind_name(q->size));
     if (q->shape != SHAPE_TABLE)
         return err_set(err, -EINVAL,
-                       "--histogram does not go with --tree, --callers and --callees");
+                       "--histogram cannot be combined with --tree, --callers or --callees");
     if (!window_is_whole(p, w))
         return err_set(err, -EINVAL,
                        "--histogram %s is known for the whole run only; leave out --since and --at",

@@ -92,7 +92,7 @@ int answer_process(const struct recording *r, const struct query *q, const struc
         *out = r->combined;
         return *out ? 0
                     : err_set(err, -EINVAL,
-                              "this can be told of one process only; --process PID picks it");
+                              "this is known for one process only; --process PID picks it");
     }
     char *end;
     unsigned long pid = strtoul(process, &end, 10), wanted = 0;

@@ -104,10 +104,10 @@ int sampled_heap_check(const struct profile *p, struct err *err)
     if (!p->sampling.alone || !profile_is_sampled(p))
         return 0;
     if (p->imported.from)
-        return err_set(err, -ENODATA,
-                       "this recording was imported from %.100s and has samples alone; see "
-                       "'tidemark report'",
-                       p->imported.from);
+        return err_set(
+            err, -ENODATA,
+            "this recording was imported from %.100s and has samples only; see 'tidemark report'",
+            p->imported.from);
     return err_set(
         err, -ENODATA,
         "this recording has no heap data, because it was made with --only-cpu, --only-faults or "

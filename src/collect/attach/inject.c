@@ -111,7 +111,7 @@ static int try_threads(struct injection *j, struct err *err)
         int stopped = remote_stop(tid, &j->thread);
         if (stopped == -EPERM)
             code = err_set(err, -EPERM,
-                           "process %d may not be traced, or another process traces it just now (a "
+                           "process %d cannot be traced, or another process is tracing it (a "
                            "second 'tidemark attach'?)",
                            (int)j->pid);
         if (stopped)
@@ -211,7 +211,7 @@ static int give_library(struct injection *j, struct err *err)
     long fd =
         remote_syscall(&j->thread, SYS_memfd_create, (uint64_t[6]){j->scratch.data, MFD_CLOEXEC});
     if (fd < 0)
-        return err_set(err, (int)fd, "process %d cannot open a file of memory: %s%s", (int)j->pid,
+        return err_set(err, (int)fd, "process %d cannot create a memory file: %s%s", (int)j->pid,
                        strerror((int)-fd),
                        fd == -EMFILE ? "; raise its limit on descriptors (prlimit --nofile)" : "");
     char *path = xasprintf("/proc/%d/fd/%ld", (int)j->pid, fd);
@@ -319,7 +319,7 @@ static int explain_failure(const struct injection *j, struct err *err)
                            : "");
     switch ((enum wire_attach_failure)j->work.result) {
     case WIRE_ATTACH_BUSY:
-        return err_set(err, -EBUSY, "process %d is being recorded already", (int)j->pid);
+        return err_set(err, -EBUSY, "process %d is already being recorded", (int)j->pid);
     case WIRE_ATTACH_COLLECTOR:
         return err_set(err, -ECONNREFUSED,
                        "process %d could not reach tidemark; is it in another network namespace "
@@ -395,7 +395,7 @@ static int end_former(pid_t pid, const struct wire_attached *there, struct err *
     bool found;
     if (there->live && answers(there->session.socket))
         return err_set(err, -EBUSY,
-                       "process %d is being recorded already; 'tidemark detach %d' ends that",
+                       "process %d is already being recorded; 'tidemark detach %d' ends that",
                        (int)pid, (int)pid);
     return inject_restore(pid, &found, err);
 }

@@ -157,7 +157,7 @@ int remote_library_find(struct remote_modules *m, uint64_t *function, struct wir
         if (&m->items.items[i] != attached && strstr(m->items.items[i].path, "/" WIRE_ATTACH_NAME))
             return err_set(err, -EBUSY,
                            "process %d was started by 'tidemark run' and has the recorder already; "
-                           "'tidemark ctl %d status' tells whether it is recorded",
+                           "'tidemark ctl %d status' says whether it is recorded",
                            (int)m->pid, (int)m->pid);
     if (!attached)
         return 0;
@@ -346,7 +346,7 @@ int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote
             code = err_set(err, -EPIPE, "tidemark was killed");
         if (!code && elsewhere && !entries_are(&s, false))
             code = err_set(err, -ENOEXEC,
-                           "somebody else has changed the allocation functions of process %d",
+                           "another tool has changed the allocation functions of process %d",
                            (int)pid);
         else if (!code && elsewhere && !write_entries(&s, true)) {
             write_entries(&s, false);
@@ -433,8 +433,7 @@ static int give_back_memory(struct stopped_program *s, struct err *err)
     if (forget_threads(s))
         code = remote_function_call(&thread, &where, f.address, (uint64_t[4]){0}, CALL_NS, &result);
     scratch_unmap(&scratch, &thread);
-    return code ? err_set(err, code, "the library in the program could not give back its memory")
-                : 0;
+    return code ? err_set(err, code, "the library in the program could not free its memory") : 0;
 }
 
 int inject_restore(pid_t pid, bool *found, struct err *err)
@@ -456,7 +455,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
             restored = entries_are(&s, true) && write_entries(&s, false);
             if (!restored)
                 code = err_set(err, -ENOEXEC,
-                               "somebody else has changed the allocation functions of process %d; "
+                               "another tool has changed the allocation functions of process %d; "
                                "they were left as they are",
                                (int)pid);
         }

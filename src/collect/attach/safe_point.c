@@ -97,12 +97,12 @@ int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err
                        (int)m->pid);
     address_set_add(&s->unsafe, s->loader->code_start, s->loader->code_end);
     if (!add_malloc(s))
-        return err_set(err, -ENOTSUP, "the malloc of process %d is not where glibc has it",
+        return err_set(err, -ENOTSUP, "the malloc of process %d is not where glibc puts it",
                        (int)m->pid);
     if (!add_allocators(s))
         return err_set(err, -ENOTSUP,
-                       "the program of process %d brings a malloc of its own in its executable; "
-                       "that cannot be attached to: start it with 'tidemark run'",
+                       "the program of process %d has its own malloc in its executable, so "
+                       "tidemark cannot attach to it; start it with 'tidemark run'",
                        (int)m->pid);
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         if (remote_function(m, s->libc, other_names[i], &f))

@@ -261,11 +261,11 @@ static void look(struct scanning *s, bool stops_threads)
         seen = memory_try(&s->memory);
     }
     if (!code && (seen == -ENOENT || seen == -ESRCH))
-        code = err_set(&err, seen, "the program was gone before it could be looked at");
+        code = err_set(&err, seen, "the program was gone before it could be scanned");
     else if (!code && seen)
         code = err_set(&err, seen,
-                       "the program's memory could not be read: %s; looking into it must be "
-                       "permitted ('tidemark doctor' tells what forbids it)",
+                       "the program's memory could not be read: %s; reading it must be permitted "
+                       "('tidemark doctor' says what forbids it)",
                        strerror(-seen));
     if (!code && block_index_count(t))
         code = check_cost(s, &err);

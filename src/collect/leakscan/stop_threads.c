@@ -49,11 +49,10 @@ static int refuse(pid_t pid, int code, struct err *err)
             "the program could not be stopped: process %u (a debugger, or strace) traces "
             "it; run it without",
             status.tracer);
-    return err_set(
-        err, -code,
-        "the program could not be stopped: %s; ptrace must be permitted ('tidemark doctor' "
-        "tells what forbids it)",
-        strerror(code));
+    return err_set(err, -code,
+                   "the program could not be stopped: %s; ptrace must be permitted ('tidemark "
+                   "doctor' says what forbids it)",
+                   strerror(code));
 }
 
 static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)

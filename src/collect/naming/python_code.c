@@ -82,12 +82,12 @@ char *python_note(uint32_t state, uint32_t version)
     case WIRE_PYTHON_PYPY:
         return xstrdup("stacks are without Python frames: PyPy is not supported, CPython is");
     case WIRE_PYTHON_STRANGE:
-        return xasprintf("stacks are without Python frames: this Python %u.%u.%u does not look as "
-                         "its release does (a debug build, perhaps)",
+        return xasprintf("stacks are without Python frames: this Python %u.%u.%u does not have the "
+                         "layout of its release (a debug build, perhaps)",
                          major, minor, micro);
     case WIRE_PYTHON_FULL:
-        return xstrdup("some Python frames have no name: there was no room to keep all code that "
-                       "the program made");
+        return xstrdup("some Python frames have no name: there was no room for all code that the "
+                       "program created");
     default:
         return NULL;
     }

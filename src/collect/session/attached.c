@@ -122,7 +122,7 @@ int attached_check(pid_t pid, struct err *err)
     if (state.state == 'Z' || state.state == 'X')
         return err_set(err, -ESRCH, "process %d has ended (it is a zombie)", (int)pid);
     if (state.flags & PROC_KERNEL_THREAD)
-        return err_set(err, -ENOTSUP, "process %d is a thread of the kernel", (int)pid);
+        return err_set(err, -ENOTSUP, "process %d is a kernel thread", (int)pid);
     proc_read_status(pid, &status);
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     int fd = open(path, O_RDWR | O_CLOEXEC);

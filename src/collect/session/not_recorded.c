@@ -121,8 +121,8 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
     const struct executable *e = not_recorded_file(u, path);
     if (e->own_malloc == OWN_MALLOC_HIDDEN ||
         (none && e->own_malloc == OWN_MALLOC_EXPORTED && !(t->entries_taken & WIRE_TAKEN_MALLOC)))
-        return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
-                         "calls of that pass tidemark by; link the allocator as a shared library",
+        return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and calls "
+                         "of that bypass tidemark; link the allocator as a shared library",
                          none ? "no allocations" : "only allocations by libraries and not those",
                          path);
     if (e->inner && e->own_malloc == OWN_MALLOC_NONE && !(t->entries_taken & WIRE_TAKEN_INNER))

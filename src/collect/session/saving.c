@@ -89,10 +89,9 @@ static char *refusal(unsigned processes)
 
 static char *impatience(unsigned processes)
 {
-    return xasprintf(
-        "%u processes were not recorded: the collector was held up when they began, and "
-        "with --on-full=drop they do not wait",
-        processes);
+    return xasprintf("%u processes were not recorded: the collector was busy when they began, and "
+                     "with --on-full=drop they do not wait",
+                     processes);
 }
 
 /* The program never connected: a profile that says so is better than none. */
@@ -196,7 +195,7 @@ void compose_copy(struct session *s, uint64_t now, struct recording *r, struct s
         struct target *t = s->targets.items[i];
         if (!t->ended) {
             target_pause(t, now - t->start_ns);
-            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' looks",
+            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' scans it",
                            t->pid);
         }
     }

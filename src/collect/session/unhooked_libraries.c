@@ -109,11 +109,10 @@ static const char *const reasons[] = {
         "it calls its own malloc, because it was loaded with RTLD_DEEPBIND or dlmopen; "
         "load it with dlopen and without that flag",
     [UNHOOKED_LIBC] =
-        "it calls libc's malloc past tidemark, because it was loaded with "
-        "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
-    [UNHOOKED_EARLY] =
-        "it was loaded with RTLD_DEEPBIND, and called libc's malloc past tidemark until "
-        "that was noticed; what it called after its constructors is seen",
+        "it calls libc's malloc directly, because it was loaded with RTLD_DEEPBIND or dlmopen; "
+        "blocks that others allocate or free for it are recorded only in part",
+    [UNHOOKED_EARLY] = "it was loaded with RTLD_DEEPBIND, and called libc's malloc directly until "
+                       "that was noticed; what it allocated after its constructors is recorded",
 };
 
 /* Adds one note for all libraries of a target that avoid the recorder in the same way: there may be
