@@ -1,7 +1,7 @@
 /* The difference of two recordings as text: a summary, then what changed. */
 #include "base/say.h"
 #include "answer/diff.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
 #include "answer/units.h"

@@ -6,7 +6,7 @@
 #include "base/say.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/placed.h"
 #include "answer/summary.h"
 #include "answer/units.h"

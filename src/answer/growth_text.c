@@ -3,7 +3,7 @@
 #include "answer/chains.h"
 #include "answer/growth.h"
 #include "answer/growth_account.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"

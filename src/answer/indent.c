@@ -32,10 +32,10 @@ bool indent_tree(uint32_t *depths, size_t count)
         while (way.count && vec_last(&way)->depth >= depth)
             way.count--;
         const struct step *caller = way.count ? vec_last(&way) : NULL;
-        depths[i] = !deep                       ? 2 * depth
-                    : !caller                   ? 0
+        depths[i] = !deep                        ? 2 * depth
+                    : !caller                    ? 0
                     : children[caller->line] > 1 ? caller->columns + 2
-                                                : caller->columns;
+                                                 : caller->columns;
         *vec_push(&way) = (struct step){.depth = depth, .columns = depths[i], .line = i};
     }
     vec_release(&way);

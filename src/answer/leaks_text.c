@@ -4,7 +4,7 @@
 #include "base/say.h"
 #include "answer/leaks.h"
 #include "answer/location.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
 #include "answer/units.h"

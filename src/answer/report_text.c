@@ -1,4 +1,4 @@
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "base/say.h"
 #include "answer/report.h"
 

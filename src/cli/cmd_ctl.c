@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "cli/conversation.h"
+#include "cli/ctl_client.h"
 #include "cli/process_id.h"
 
 static const char help[] =
@@ -93,20 +93,20 @@ int cmd_ctl(int argc, char **argv)
                      : action->most ? "%s takes one argument at most"
                                     : "%s takes no argument",
                      action->name);
-    struct conversation with;
-    if (conversation_begin(pid, &with, &err)) {
+    struct ctl_client with;
+    if (ctl_client_begin(pid, &with, &err)) {
         fprintf(stderr, "tidemark ctl: %s\n", err.text);
         return 1;
     }
     char answer[WIRE_TEXT_MAX] = "";
     char *text = action->kind == WIRE_SNAPSHOT ? made_absolute(argc > 3 ? argv[3] : "")
                                                : xstrdup(argc > 3 ? argv[3] : "");
-    int fd = conversation_ask(&with, action->kind, text);
-    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    int fd = ctl_client_ask(&with, action->kind, text);
+    int code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
     free(text);
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&with, code, action->name, answer, &why);
+        ctl_client_explain(&with, code, action->name, answer, &why);
         fprintf(stderr, "tidemark ctl: %s", why.data);
         strbuf_release(&why);
         return 1;

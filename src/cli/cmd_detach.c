@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "cli/command.h"
-#include "cli/conversation.h"
+#include "cli/ctl_client.h"
 #include "cli/process_id.h"
 #include "collect/attach/attach_process.h"
 
@@ -50,19 +50,19 @@ static int detach(pid_t pid)
                 (int)pid);
         return 1;
     }
-    struct conversation with;
+    struct ctl_client with;
     struct err err;
     char answer[WIRE_TEXT_MAX] = "";
-    int code = conversation_begin(pid, &with, &err);
-    int fd = code ? code : conversation_ask(&with, WIRE_DETACH, "");
+    int code = ctl_client_begin(pid, &with, &err);
+    int fd = code ? code : ctl_client_ask(&with, WIRE_DETACH, "");
     if (fd == -ECONNREFUSED || code)
         return restore(pid);
-    code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
     if (code == -ECONNRESET || code == -EPIPE)
         return restore((pid_t)pid); /* it was killed before it answered */
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&with, code, "detach", answer, &why);
+        ctl_client_explain(&with, code, "detach", answer, &why);
         fprintf(stderr, "tidemark detach: %s", why.data);
         strbuf_release(&why);
         return 1;

@@ -11,7 +11,7 @@
 #include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/peaks.h"
 
 #define TEXT_ROWS 20

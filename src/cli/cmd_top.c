@@ -116,13 +116,13 @@ static int print_once(struct top_options *o, const struct recording *r, struct e
     return code;
 }
 
-static int find(struct conversation *with, const char *word, struct err *err)
+static int find(struct ctl_client *with, const char *word, struct err *err)
 {
     struct strbuf pids = {0};
     int code = 0;
     if (word)
-        code = conversation_begin(conversation_pid(word), with, err);
-    else if (!conversation_only(with, &pids))
+        code = ctl_client_begin(ctl_client_pid(word), with, err);
+    else if (!ctl_client_only(with, &pids))
         code = pids.size ? err_set(err, -EINVAL,
                                    "there are several recordings; which one? tidemark top PID, of "
                                    "%s",
@@ -137,7 +137,7 @@ static int find(struct conversation *with, const char *word, struct err *err)
 static int show(struct top_options *o, struct err *err)
 {
     const char *word = o->query.files.count ? o->query.files.items[0] : NULL;
-    bool live = !word || conversation_pid(word);
+    bool live = !word || ctl_client_pid(word);
     bool screen =
         !o->once && o->query.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
     struct live_recording now = {.fd = -1};

@@ -151,7 +151,7 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
         code = take_files(v, argc - optind, argv + optind, after_serve, err);
     if (code)
         return code;
-    v->pid = v->page.files == 1 ? conversation_pid(v->page.paths[0]) : 0;
+    v->pid = v->page.files == 1 ? ctl_client_pid(v->page.paths[0]) : 0;
     v->page.live = v->pid != 0;
     v->page.serve = v->serve |= v->page.live;
     if (v->serve && v->output)

@@ -27,7 +27,7 @@ void check_locked_memory(struct finding *f);
 void check_memory_cgroup(struct finding *f);
 void check_disk_space(struct finding *f);
 
-/* doctor_powers.c: what the kernel lets this user do to his own processes */
+/* doctor_permissions.c: what the kernel lets this user do to his own processes */
 void check_socket(struct finding *f);
 void check_shared_memory(struct finding *f);
 void check_perf_events(struct finding *f);

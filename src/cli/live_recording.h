@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "cli/conversation.h"
+#include "cli/ctl_client.h"
 #include "store/recording.h"
 
 struct live_recording {
-    struct conversation with;
+    struct ctl_client with;
     int fd; /* on which the answer comes; -1: nothing was asked */
     uint64_t asked_ns;
 };

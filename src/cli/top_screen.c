@@ -237,11 +237,11 @@ static bool request(struct screen *s, enum wire_request_kind kind, const char *t
     tell(s, "waiting for the collector");
     draw_keys(s, LINES - 1, COLS);
     refresh();
-    int fd = conversation_ask(&s->live->with, kind, text);
-    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    int fd = ctl_client_ask(&s->live->with, kind, text);
+    int code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&s->live->with, code, "what the key asks for", answer, &why);
+        ctl_client_explain(&s->live->with, code, "what the key asks for", answer, &why);
         tell(s, why.data);
         strbuf_release(&why);
         return false;

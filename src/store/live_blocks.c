@@ -1,6 +1,7 @@
 /*
- * living: the live blocks of a profile's scans as the bytes of a LIVE chunk (docs/FORMAT.md). It
- * comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are damage.
+ * live_blocks: the live blocks of a profile's scans as the bytes of a LIVE chunk (docs/FORMAT.md).
+ * It comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are
+ * damage.
  */
 #include "store/part_table.h"
 

@@ -1,9 +1,9 @@
 /*
- * next: the parts of the command that a report suggests at its end, ready to be copied into a
- * shell. All functions append to a strbuf.
+ * next_command: the parts of the command that a report suggests at its end, ready to be copied into
+ * a shell. All functions append to a strbuf.
  */
-#ifndef TIDE_ANSWER_NEXT_H
-#define TIDE_ANSWER_NEXT_H
+#ifndef TIDE_ANSWER_NEXT_COMMAND_H
+#define TIDE_ANSWER_NEXT_COMMAND_H
 
 #include "base/strbuf.h"
 #include "model/query.h"
