@@ -44,7 +44,7 @@ static void put_led(struct strbuf *b, const struct profile *p, const struct scan
     }
 }
 
-void living_put(struct strbuf *b, const struct profile *p)
+void live_blocks_put(struct strbuf *b, const struct profile *p)
 {
     strbuf_varint(b, p->scans.count);
     for (size_t i = 0; i < p->scans.count; i++) {
@@ -103,7 +103,7 @@ static void take_row(struct cursor *c, struct profile *p, uint64_t *site)
         *vec_push(&p->live) = r;
 }
 
-void living_take(struct cursor *c, struct profile *p)
+void live_blocks_take(struct cursor *c, struct profile *p)
 {
     for (uint64_t n = cursor_items(c, LEAST_SCAN, sizeof(struct scan)); n > 0 && !c->bad; n--) {
         struct scan s = {.kind = (uint32_t)cursor_varint(c) % SCAN_KINDS};
