@@ -163,25 +163,25 @@ static int by_amount(const void *a, const void *b, void *sums)
 
 /* The moment at which most of the mapped memory was resident. Footprints are rare. If a stamp shows
  * more anonymous memory beyond live blocks, its moment is used. */
-struct mapped_look {
+struct mapped_moment {
     uint64_t time_ns, rss_bytes, bytes;
     bool shared;
 };
 
-static struct mapped_look look_at_mapped(const struct findings *f)
+static struct mapped_moment find_mapped_moment(const struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
     const struct footprint *l = f->basis.footprint;
-    struct mapped_look best = {l->time_ns, l->rss_bytes, mappings_of(l),
-                               l->parts[PART_SHARED] >= mappings_of(l) / 2};
+    struct mapped_moment best = {l->time_ns, l->rss_bytes, mappings_of(l),
+                                 l->parts[PART_SHARED] >= mappings_of(l) / 2};
     uint64_t kept = l->parts[PART_FREE] + l->parts[PART_HELD];
     for (size_t i = 0; i < p->stamps.count; i++) {
         const struct stamp *s = &p->stamps.items[i];
         if (s->anon_bytes <= s->live_bytes + kept ||
             s->anon_bytes - s->live_bytes - kept <= best.bytes + best.bytes / 4)
             continue;
-        best = (struct mapped_look){s->time_ns, s->rss_bytes, s->anon_bytes - s->live_bytes - kept,
-                                    false};
+        best = (struct mapped_moment){s->time_ns, s->rss_bytes,
+                                      s->anon_bytes - s->live_bytes - kept, false};
     }
     return best;
 }
@@ -206,13 +206,13 @@ static int64_t in_pools(const struct findings *f)
     return bytes;
 }
 
-static bool is_much(int64_t bytes, const struct mapped_look *l, bool grows)
+static bool is_much(int64_t bytes, const struct mapped_moment *l, bool grows)
 {
     return bytes >= (grows ? GROWN_BYTES : MAPPED_BYTES) &&
            (double)bytes >= (grows ? GROWN_SHARE : MAPPED_SHARE) * (double)l->rss_bytes;
 }
 
-static void share_out(struct findings *f, const struct mapped_look *l, struct value *sums)
+static void share_out(struct findings *f, const struct mapped_moment *l, struct value *sums)
 {
     int64_t left = wrapped_less((int64_t)l->bytes, in_pools(f)), all = 0;
     uint32_t *order = xcalloc((size_t)f->mapped.count + 1, sizeof *order);
@@ -243,7 +243,7 @@ static void share_out(struct findings *f, const struct mapped_look *l, struct va
 
 static void add_mapped(struct findings *f, const struct recording *r, const struct query *q)
 {
-    struct mapped_look l = look_at_mapped(f);
+    struct mapped_moment l = find_mapped_moment(f);
     if (!is_much((int64_t)l.bytes, &l, f->mapped_grows))
         return;
     snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l.time_ns / 1e9);

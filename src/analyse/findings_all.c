@@ -231,7 +231,7 @@ static void take(struct findings_all *all, struct joining *j, const struct findi
     }
 }
 
-static void look_at_others(struct findings_all *all, struct joining *j, const struct query *q,
+static void analyse_others(struct findings_all *all, struct joining *j, const struct query *q,
                            uint64_t end_ns)
 {
     const struct recording *r = all->recording;
@@ -351,7 +351,7 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
     count_programs(all, &joining, q->process ? profile_of(&chosen->findings) : NULL);
     take(all, &joining, &chosen->findings);
     if (!q->process)
-        look_at_others(all, &joining, q, end_ns);
+        analyse_others(all, &joining, q, end_ns);
     finish(all, &joining, q);
     joining_release(&joining);
     return 0;

@@ -100,7 +100,7 @@ struct looks {
     double freed; /* bytes free in the last one whose blocks were live at the mark */
 };
 
-static struct looks looks_between(const struct growth *g, size_t begin, size_t end)
+static struct looks footprints_between(const struct growth *g, size_t begin, size_t end)
 {
     struct looks l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
     l.first = l.last ? nearest(g, begin, end, g->stamp[begin]->time_ns, l.last) : NULL;
@@ -253,7 +253,7 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
         rest.arenas = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * rest.mapped);
     }
     const struct trend *rss = &g->trends[GROWTH_RSS];
-    struct looks l = looks_between(g, begin, end);
+    struct looks l = footprints_between(g, begin, end);
     double there = l.first ? resident_share(g, &l) : 1;
     r.rss = gain[GROWTH_RSS];
     r.error = (rss->high - rss->low) / 2;

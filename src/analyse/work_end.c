@@ -28,7 +28,7 @@ size_t work_end_of_python(const struct profile *p)
 
 /* The number of intervals up to its last scan, for which it was stopped: it does nothing after
  * that. */
-static size_t until_last_look(const struct profile *p)
+static size_t until_last_scan(const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
     size_t n = p->intervals.count;
@@ -41,7 +41,7 @@ size_t work_end(const struct profile *p)
 {
     size_t python = work_end_of_python(p);
     const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
-    return python ? python : ending && ending->intervals ? ending->intervals : until_last_look(p);
+    return python ? python : ending && ending->intervals ? ending->intervals : until_last_scan(p);
 }
 
 uint64_t work_end_ns(const struct profile *p)

@@ -234,7 +234,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
 
 /* The most informative function: a Python one if there is any, otherwise one with a known
  * source. */
-static const struct call_frame *telling_frame(const struct leaks *l, const struct leak *e)
+static const struct call_frame *most_informative_frame(const struct leaks *l, const struct leak *e)
 {
     const struct call_frame *innermost = &l->frames.frames.items[e->tree->key.items[e->node]];
     const struct call_frame *known = NULL;
@@ -254,7 +254,7 @@ static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
     const struct leak *e = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
     if (!e || e->kind != REACH_LOST)
         return;
-    const struct call_frame *f = telling_frame(l, e);
+    const struct call_frame *f = most_informative_frame(l, e);
     uint64_t bytes = e->bytes + e->led_bytes;
     strbuf_puts(out, ", ");
     if (bytes < lost)

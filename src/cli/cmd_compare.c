@@ -132,7 +132,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
 /* --- how the runs ended ----------------------------------------------------------------------- */
 
 /* Reports which runs failed. Returns the first such status, or 0. */
-static int tell_ends(const struct compare_runs *r, int which)
+static int report_failures(const struct compare_runs *r, int which)
 {
     int first = 0;
     for (size_t i = 0; i < r->ends[which].count; i++) {
@@ -306,7 +306,7 @@ static int run(struct wanted *w, const struct query_options *o, bool *keep)
                                 code == -ENOENT || code == -ENOTDIR ? 127
                                 : code == -EIO || code == -EAGAIN   ? 125
                                                                     : 126);
-        int status = tell_ends(&w->runs, i);
+        int status = report_failures(&w->runs, i);
         if (w->runs.interrupted || (status && WIFSIGNALED(w->runs.ends[0].items[0].wait_status))) {
             *keep = true;
             stopped(&w->runs, i);

@@ -73,7 +73,7 @@ static void check_library(struct finding *f)
 }
 
 /* Reads what the process prints until it ends or the time is up. Returns its wait status. */
-static int hear_out(pid_t child, int fd, struct strbuf *said)
+static int read_until_end(pid_t child, int fd, struct strbuf *said)
 {
     char buffer[512];
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -110,7 +110,7 @@ static int record_trial(const char *file, struct strbuf *said)
         _exit(127);
     }
     close(speak[1]);
-    int status = hear_out(child, speak[0], said);
+    int status = read_until_end(child, speak[0], said);
     close(speak[0]);
     return status;
 }

@@ -222,7 +222,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (!code) {
         struct export export = question;
         export.notes = &notes;
-        export_tell_recording(&export, f);
+        export_note_recording(&export, f);
         say_notes(f, &notes);
         if (strcmp(path, "-") != 0)
             puts(path);

@@ -165,7 +165,7 @@ static int write_recording(const char *path, const struct strbuf *bytes, struct 
 }
 
 /* Reports the result, from the bytes that were written. */
-static void tell(const struct strbuf *bytes, const char *path)
+static void report_result(const struct strbuf *bytes, const char *path)
 {
     struct recording *r;
     struct strbuf line = {0};
@@ -199,7 +199,7 @@ static int import_one(struct wanted *w, struct err *err)
     if (!code)
         code = write_recording(path, &bytes, err);
     if (!code && !w->quiet) {
-        tell(&bytes, path);
+        report_result(&bytes, path);
         puts(path);
     }
     strbuf_release(&bytes);

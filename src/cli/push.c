@@ -195,7 +195,7 @@ static char *ingest_request(const struct push *w, const struct profile *p,
     return strbuf_detach(&out);
 }
 
-static void tell_pruned(const struct push *w, const struct profile_limits *l, enum metric metric)
+static void report_pruned(const struct push *w, const struct profile_limits *l, enum metric metric)
 {
     if (w->silent)
         return;
@@ -232,7 +232,7 @@ int push_recording(const struct push *w, struct recording *r, const struct query
         code = otlp ? export_otlp(&export, err) : export_pprof(&export, err);
     if (!code) {
         one.request = otlp ? xstrdup(PUSH_OTLP) : ingest_request(w, profile, &limits);
-        tell_pruned(w, &limits, q->metric);
+        report_pruned(w, &limits, q->metric);
         code = deliver(w, &one, err);
     }
     if (!code && !w->quiet)

@@ -331,7 +331,8 @@ static bool read_one_process(const struct query_options *o, const char *file,
 }
 
 /* Prints on stderr that a recording is incomplete, if the command's own text does not say so. */
-static void tell_damage(const struct query_options *o, const char *file, const struct recording *r)
+static void report_damage(const struct query_options *o, const char *file,
+                          const struct recording *r)
 {
     if (!r->incomplete || (o->command->summary && o->output != OUTPUT_CSV))
         return;
@@ -351,7 +352,7 @@ int query_read(const struct query_options *o, const char *file, struct recording
                read_one_process(o, file, out);
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
-        tell_damage(o, file, *out);
+        report_damage(o, file, *out);
     if (!code && o->command->timeline && (*out)->profiles.items[0].merge)
         return err_set(err, -ENODATA,
                        "%s was merged from %zu recordings: a merge keeps no timeline; ask one of "

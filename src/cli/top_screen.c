@@ -365,7 +365,7 @@ static bool press(struct screen *s, int key)
 /* --- the loop --------------------------------------------------------------------------------- */
 
 /* The time counts from the request, so that it includes the collector's work. */
-static void take_look(struct screen *s)
+static void take_state(struct screen *s)
 {
     struct recording *r = NULL;
     struct err err = {{0}};
@@ -400,7 +400,7 @@ static bool wait_for_something(struct screen *s)
     if (on[0].revents & (POLLHUP | POLLERR | POLLNVAL))
         return false;
     if (on[1].revents)
-        take_look(s);
+        take_state(s);
     else if (looks && s->live->fd < 0 && monotonic_ns() >= s->next_look_ns) {
         struct err err = {{0}};
         if (live_recording_ask(s->live, &err)) {

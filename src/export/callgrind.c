@@ -298,7 +298,7 @@ int export_callgrind(struct export *e, struct err *err)
         return code;
     for (size_t i = 0; i < table.column_count; i++) {
         own[i] = stack_table_own(&table, i);
-        export_tell_shrunk(e, "callgrind", &table, i, own[i]);
+        export_note_shrunk(e, "callgrind", &table, i, own[i]);
     }
     find_functions(&c);
     add_costs(&c, own, summary);

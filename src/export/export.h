@@ -86,7 +86,7 @@ int export_format_find(const char *name, const struct export_format **out, struc
 int export_check(const struct export *e, const struct export_format *f, struct err *err);
 /* Notes what the format cannot express about this recording: that its figures are estimates, what
  * existed before the attach, what is not known. */
-void export_tell_recording(struct export *e, const struct export_format *f);
+void export_note_recording(struct export *e, const struct export_format *f);
 
 /* Removes metrics that an imported recording does not have, and returns how many are left. If it
  * has none of them, the first stays, and measuring it fails with a sentence. */
@@ -97,7 +97,7 @@ size_t export_known_columns(const struct export *e, struct stack_column *columns
 int export_stacks(struct export *e, struct stack_table *t, struct err *err);
 /* Notes what a format without negative amounts leaves out; `own`: by node of the table's merged
  * tree. */
-void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,
+void export_note_shrunk(struct export *e, const char *format, const struct stack_table *t,
                         size_t column, const struct value *own);
 
 int export_pprof(struct export *e, struct err *err);

@@ -307,7 +307,7 @@ static void put_events(struct heaptrack *h)
     strbuf_printf(&h->text, "c %" PRIx64 "\n", p->duration_ns / 1000000);
 }
 
-static void tell_differences(struct heaptrack *h)
+static void note_differences(struct heaptrack *h)
 {
     struct value peak = stack_table_sum(h->table, HEAPTRACK_PEAK);
     if (h->most != (uint64_t)peak.amount)
@@ -366,7 +366,7 @@ int export_heaptrack(struct export *e, struct err *err)
     put_infos(&h);
     put_events(&h);
     pack(&h);
-    tell_differences(&h);
+    note_differences(&h);
     heaptrack_blocks_release(&h.blocks);
     libdeflate_free_compressor(h.compressor);
     vec_release(&h.deferred);

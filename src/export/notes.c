@@ -40,7 +40,7 @@ int export_check(const struct export *e, const struct export_format *f, struct e
     return 0;
 }
 
-void export_tell_recording(struct export *e, const struct export_format *f)
+void export_note_recording(struct export *e, const struct export_format *f)
 {
     const struct profile *p = profile_of(e, f);
     if (f->all_said)

@@ -73,7 +73,7 @@ static void put_profile(struct export *e, struct json *j, const struct stack_tab
     json_u64(j, "startValue", 0);
     json_u64(j, "endValue", sum);
     json_end(j);
-    export_tell_shrunk(e, "speedscope", t, column, own);
+    export_note_shrunk(e, "speedscope", t, column, own);
     free(own);
 }
 

@@ -274,7 +274,7 @@ static void look(struct scanning *s, bool stops_threads)
     if (code)
         sum_without_reachability(s);
     if (s->footprint)
-        footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+        footprint_read(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                        stops_threads ? !code : stop_threads_count(t->pid) == 1);
     stop_threads_end(&h);
     s->held_ns = since_start_ns(t) - start;
@@ -283,7 +283,7 @@ static void look(struct scanning *s, bool stops_threads)
 
 /* --- on a thread of its own ------------------------------------------------------------------- */
 
-static void *look_and_stop(void *scanning)
+static void *stop_and_read(void *scanning)
 {
     struct scanning *s = scanning;
     look(s, true);
@@ -291,7 +291,7 @@ static void *look_and_stop(void *scanning)
     return NULL;
 }
 
-void scan_look(struct scanning *s)
+void scan_read(struct scanning *s)
 {
     pthread_t stopper;
     struct target *t = s->target;
@@ -301,12 +301,12 @@ void scan_look(struct scanning *s)
         mark_moment(s);
         sum_without_reachability(s);
         if (s->footprint)
-            footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+            footprint_read(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                            stop_threads_count(t->pid) == 1);
         return;
     }
     bool stands_still = s->waiting && (!block_index_count(t) || stop_threads_count(t->pid) == 1);
-    if (stands_still || pthread_create(&stopper, NULL, look_and_stop, s) != 0)
+    if (stands_still || pthread_create(&stopper, NULL, stop_and_read, s) != 0)
         look(s, false);
     else
         pthread_join(stopper, NULL);

@@ -6,7 +6,7 @@
  * pages are known. For a forked process, only the pages that it has written to since the fork are
  * read (scan_forked.h).
  *
- * scan_look stops the process, reads its memory and lets it go. A process with one thread that
+ * scan_read stops the process, reads its memory and lets it go. A process with one thread that
  * waits for the collector anyway is not touched at all. scan_finish then sums up the result, which
  * takes as long again, and adds it to the target. No events may be read in between.
  */
@@ -30,7 +30,7 @@ struct scanning {
     enum scan_kind kind;
     /* The request of the thread that waits for our answer; NULL: none. */
     const struct wire_request *waiting;
-    struct footprint_look *footprint; /* to be filled while the process is stopped; NULL: none */
+    struct footprint_reading *footprint; /* to be filled while the process is stopped; NULL: none */
     uint64_t limit_ns; /* limit of processor time for the whole scan (end_budget.h) */
     uint64_t cost_ns;  /* processor time that another thread used for it */
     /* Estimated from counts: what the work so far and the sums afterwards cost. */
@@ -47,7 +47,7 @@ struct scanning {
     char *unreachable; /* why reachability is unknown; NULL: it is known */
 };
 
-void scan_look(struct scanning *s);
+void scan_read(struct scanning *s);
 void scan_finish(struct scanning *s);
 /* Call it when a process connects: finds what must be known from the start. */
 void scan_prepare(struct target *t, uint64_t thread_pointer);

@@ -99,7 +99,7 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
 }
 
 /* Has the thread stopped? If it has ended, it is not reaped: that is for those who wait for it. */
-static bool look_at(struct stopped_thread *t)
+static bool has_stopped(struct stopped_thread *t)
 {
     siginfo_t what = {0};
     if (waitid(P_PID, (id_t)t->tid, &what, WSTOPPED | WNOHANG | __WALL) != 0 || !what.si_pid)
@@ -120,7 +120,7 @@ static bool await_stops(struct stopped_threads *h, uint64_t patience_ns, struct 
             struct stopped_thread *t = &h->threads.items[i];
             /* A thread that sleeps in the kernel and cannot be woken (vfork) is as good as
              * stopped. */
-            if (!t->stopped && !look_at(t) &&
+            if (!t->stopped && !has_stopped(t) &&
                 (round % YIELDS != YIELDS - 1 ||
                  !(is_dead(h->pid, t->tid) || state_of(h->pid, t->tid) == 'D')))
                 running++, last = t->tid;

@@ -272,9 +272,9 @@ static size_t helpers_wanted(const struct resolver *r)
 }
 
 /* Reports progress while the helpers work. */
-static void tell_until_settled(struct resolver *r,
-                               void (*tell)(void *context, size_t found, size_t asked),
-                               void *context)
+static void report_until_settled(struct resolver *r,
+                                 void (*tell)(void *context, size_t found, size_t asked),
+                                 void *context)
 {
     pthread_mutex_lock(&r->lock);
     while (!is_settled(r)) {
@@ -312,7 +312,7 @@ void resolver_wait(struct resolver *r, void (*tell)(void *context, size_t found,
     if (wanted && !started)
         work_to_the_end(r);
     if (tell && started)
-        tell_until_settled(r, tell, context);
+        report_until_settled(r, tell, context);
     for (size_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
     for (size_t i = 0; i < r->files.count; i++)

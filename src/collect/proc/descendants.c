@@ -103,7 +103,8 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
     return found;
 }
 
-static void meet(struct descendants *descendants, pid_t pid, const char *key, uint64_t since_ticks)
+static void count_process(struct descendants *descendants, pid_t pid, const char *key,
+                          uint64_t since_ticks)
 {
     struct proc_state state;
     if (!proc_read_state(pid, &state) || is_dead(&state) || state.start_ticks < since_ticks)
@@ -134,7 +135,7 @@ struct descendants descendants_left(const char *key)
     proc_read_state(getpid(), &own);
     DIR *all = opendir("/proc");
     for (pid_t pid; (pid = proc_next_number(all));)
-        meet(&descendants, pid, key, own.start_ticks);
+        count_process(&descendants, pid, key, own.start_ticks);
     if (all)
         closedir(all);
     return descendants;

@@ -34,7 +34,7 @@ static bool is_reserve(const struct proc_mapping *m)
            m->mapping.end - m->mapping.start > RESERVE_BYTES;
 }
 
-static bool find_pages(struct footprint_look *l, pid_t pid)
+static bool find_pages(struct footprint_reading *l, pid_t pid)
 {
     int fd = pagemap_open(pid);
     bool known = fd >= 0;
@@ -80,22 +80,22 @@ static uint64_t rss_of(struct target *t, bool exact)
     return s.rss_bytes;
 }
 
-static void let_go(struct footprint_look *l)
+static void let_go(struct footprint_reading *l)
 {
     strbuf_release(&l->text);
     vec_release(&l->mappings.items);
     vec_release(&l->runs.items);
     vec_release(&l->mapping_of);
-    *l = (struct footprint_look){0};
+    *l = (struct footprint_reading){0};
 }
 
-void footprint_look(struct footprint_look *l, struct target *t, enum footprint_kind kind,
+void footprint_read(struct footprint_reading *l, struct target *t, enum footprint_kind kind,
                     uint64_t now_ns, bool exact)
 {
     uint64_t begun = monotonic_ns();
     if (kind != FOOTPRINT_EXIT) /* at the end, the scan has done so */
         drain_look(t, now_ns);
-    *l = (struct footprint_look){
+    *l = (struct footprint_reading){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
     proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
     if (!find_pages(l, t->pid))
@@ -126,8 +126,8 @@ static uint64_t live_now(struct target *t)
  * between would count as free, so this is repeated if RSS or the heap has changed meanwhile. If the
  * program changes too fast, the amount of change is stored with the result.
  */
-static void look_at_running(struct footprint_look *l, struct target *t, enum footprint_kind kind,
-                            uint64_t time_ns)
+static void read_running(struct footprint_reading *l, struct target *t, enum footprint_kind kind,
+                         uint64_t time_ns)
 {
     uint64_t cost_ns = 0;
     for (int i = 0; i < TRIES; i++) {
@@ -142,7 +142,7 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
         stamp_take(t, now_ns, &before);
         target_drain(t, now_ns);
         uint64_t live = live_now(t);
-        footprint_look(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
+        footprint_read(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
         l->footprint.live_bytes = live_now(t);
         uint64_t heap_moved = apart(l->footprint.live_bytes, live);
         l->footprint.moved_bytes = apart(l->footprint.rss_bytes, before.rss_bytes);
@@ -175,7 +175,7 @@ void footprint_thin_out(struct profile *p)
     p->pins.count = pins;
 }
 
-void footprint_finish(struct footprint_look *l, struct target *t)
+void footprint_finish(struct footprint_reading *l, struct target *t)
 {
     struct profile *p = &t->profile;
     uint64_t begun = monotonic_ns();
@@ -205,10 +205,10 @@ void footprint_finish(struct footprint_look *l, struct target *t)
 
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 {
-    struct footprint_look l;
+    struct footprint_reading l;
     if (t->profile.sample_bytes)
         return; /* the addresses of blocks are unknown */
-    look_at_running(&l, t, kind, now_ns);
+    read_running(&l, t, kind, now_ns);
     footprint_finish(&l, t);
 }
 

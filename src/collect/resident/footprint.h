@@ -23,7 +23,7 @@
  * 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more, every second one
  * is dropped, but never the first and the last.
  *
- * footprint_look reads the process and its blocks; footprint_finish adds the result to the profile.
+ * footprint_read reads the process and its blocks; footprint_finish adds the result to the profile.
  * No events may be read in between.
  */
 #ifndef TIDE_COLLECT_RESIDENT_FOOTPRINT_H
@@ -36,7 +36,7 @@
 
 #define FOOTPRINTS_MAX 64
 
-struct footprint_look {
+struct footprint_reading {
     struct strbuf text; /* names of mappings point into it */
     struct proc_mappings mappings;
     struct page_runs runs;      /* resident pages, in order */
@@ -47,9 +47,9 @@ struct footprint_look {
 
 /* Call it after target_drain. `exact`: the process is stopped. If the process cannot be read,
  * footprint_finish adds nothing. */
-void footprint_look(struct footprint_look *l, struct target *t, enum footprint_kind kind,
+void footprint_read(struct footprint_reading *l, struct target *t, enum footprint_kind kind,
                     uint64_t now_ns, bool exact);
-void footprint_finish(struct footprint_look *l, struct target *t);
+void footprint_finish(struct footprint_reading *l, struct target *t);
 /* Takes a footprint of a running process, and reads its events as well. */
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns);
 /* The estimated cost of one footprint, in processor time. */
@@ -62,6 +62,6 @@ bool footprint_has_exit(const struct target *t);
 void footprint_thin_out(struct profile *p);
 
 /* In footprint_join.c: fills parts, trim and arenas, and adds pins. */
-void footprint_join(const struct footprint_look *l, struct target *t, struct footprint *f);
+void footprint_join(const struct footprint_reading *l, struct target *t, struct footprint *f);
 
 #endif

@@ -261,7 +261,7 @@ static void sum_arenas(struct joining *j)
     }
 }
 
-void footprint_join(const struct footprint_look *l, struct target *t, struct footprint *f)
+void footprint_join(const struct footprint_reading *l, struct target *t, struct footprint *f)
 {
     struct joining j = {.footprint = f};
     heap_pages_find(&j.heap, l, t, f->parts);

@@ -140,7 +140,7 @@ static enum footprint_part part_of(enum mapping_kind kind, const struct mapping 
     }
 }
 
-static void gather_pages(struct heap_pages *s, const struct footprint_look *l,
+static void gather_pages(struct heap_pages *s, const struct footprint_reading *l,
                          const struct target *t, uint64_t parts[FOOTPRINT_PARTS])
 {
     struct profile view = {.executable = t->profile.executable};
@@ -193,8 +193,8 @@ size_t heap_pages_after(struct heap_pages *s, uint64_t address)
     return s->last = at;
 }
 
-void heap_pages_find(struct heap_pages *s, const struct footprint_look *l, const struct target *t,
-                     uint64_t parts[FOOTPRINT_PARTS])
+void heap_pages_find(struct heap_pages *s, const struct footprint_reading *l,
+                     const struct target *t, uint64_t parts[FOOTPRINT_PARTS])
 {
     *s = (struct heap_pages){.is_glibc = is_glibc(t)};
     gather_claims(s, t);

@@ -38,8 +38,8 @@ struct heap_pages {
 
 /* Finds the areas. Pages that cannot hold a block are added to their parts of the footprint at
  * once. */
-void heap_pages_find(struct heap_pages *s, const struct footprint_look *l, const struct target *t,
-                     uint64_t parts[FOOTPRINT_PARTS]);
+void heap_pages_find(struct heap_pages *s, const struct footprint_reading *l,
+                     const struct target *t, uint64_t parts[FOOTPRINT_PARTS]);
 void heap_pages_release(struct heap_pages *s);
 /* The index of the first area that ends after an address. */
 size_t heap_pages_after(struct heap_pages *s, uint64_t address);

@@ -165,7 +165,7 @@ bool perf_lost(const struct perf *p, uint64_t *lost);
 void perf_close(struct perf *p);
 
 /* Reads how full the rings are. true: one of them is half full, so do not sleep. */
-bool perf_look(struct perf *p);
+bool perf_read_heads(struct perf *p);
 /* The oldest record that has not been read, unless it is younger than `until_ns`. */
 bool perf_next(struct perf *p, uint64_t until_ns, struct perf_record *out);
 /* Lets the kernel overwrite the records that have been read. */

@@ -43,7 +43,7 @@ static void ring_peek(const struct perf *p, struct perf_ring *r)
     r->next_time_ns = h ? time_of(h) : UINT64_MAX;
 }
 
-bool perf_look(struct perf *p)
+bool perf_read_heads(struct perf *p)
 {
     bool pressed = false;
     for (size_t i = 0; i < p->rings.count; i++) {

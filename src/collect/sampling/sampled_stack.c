@@ -327,7 +327,7 @@ uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid, bool 
 {
     struct waiting_thread b;
     enum copied_end end;
-    if (!waiting_threads_look(&b, p->pid, tid))
+    if (!waiting_threads_read(&b, p->pid, tid))
         return 0;
     uint32_t count = walk_blocked(s, p, &b, &end);
     *ours = is_recorder(p, b.registers.value[ARCH_REG_PC]);

@@ -121,8 +121,8 @@ void note_sample(struct samples *s, struct process *p, struct sampled_thread *t,
     charge_ready(p, t, stack);
 }
 
-static void look_at(struct samples *s, struct process *p, struct sampled_thread *t,
-                    uint64_t until_ns, uint64_t now_ns)
+static void examine_thread(struct samples *s, struct process *p, struct sampled_thread *t,
+                           uint64_t until_ns, uint64_t now_ns)
 {
     struct off *o = &t->off;
     if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
@@ -135,14 +135,14 @@ static void look_at(struct samples *s, struct process *p, struct sampled_thread 
         pass_time(s, p, t, until_ns);
 }
 
-void look_at_waits(struct samples *s, uint64_t until_ns)
+void examine_waits(struct samples *s, uint64_t until_ns)
 {
     uint64_t now_ns = monotonic_ns();
     for (size_t i = 0; i < s->processes.count; i++) {
         struct process *p = s->processes.items[i];
         for (size_t k = 0; k < p->threads.count && p->alive; k++)
             if (p->threads.items[k].off.since_ns && has_target(s, p))
-                look_at(s, p, &p->threads.items[k], until_ns, now_ns);
+                examine_thread(s, p, &p->threads.items[k], until_ns, now_ns);
     }
 }
 

@@ -144,7 +144,7 @@ void samples_begin(struct samples *s, struct target *t)
 void samples_drain(struct samples *s, bool all)
 {
     uint64_t now_ns = monotonic_ns();
-    bool pressed = perf_look(&s->perf);
+    bool pressed = perf_read_heads(&s->perf);
     uint64_t until_ns = all ? UINT64_MAX : pressed ? now_ns : s->passed_ns;
     if (s->watches && now_ns >= s->next_scan_ns)
         watch_others(s);
@@ -159,7 +159,7 @@ void samples_drain(struct samples *s, bool all)
     }
     perf_give_back(&s->perf);
     if (s->perf.options.wall)
-        look_at_waits(s, s->passed_ns);
+        examine_waits(s, s->passed_ns);
     s->passed_ns = now_ns;
 }
 

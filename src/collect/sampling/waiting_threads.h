@@ -24,7 +24,7 @@ struct waiting_thread {
 };
 
 /* false: the thread runs, or may not be read. */
-bool waiting_threads_look(struct waiting_thread *b, pid_t pid, pid_t tid);
+bool waiting_threads_read(struct waiting_thread *b, pid_t pid, pid_t tid);
 /* Reads some bytes of its code. */
 bool waiting_threads_read_code(pid_t pid, uint64_t address, uint8_t *out, size_t size);
 

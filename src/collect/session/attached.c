@@ -214,7 +214,7 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
 }
 
 /* Scans its blocks while it is still recorded. */
-static void last_look(struct session *s)
+static void scan_before_detach(struct session *s)
 {
     for (size_t i = 0; i < s->live.count && !s->options->no_scan; i++) {
         struct target *t = s->live.items[i];
@@ -222,7 +222,7 @@ static void last_look(struct session *s)
             continue;
         struct scanning look = {.target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
         uint64_t begun = end_budget_start();
-        scan_look(&look);
+        scan_read(&look);
         scan_finish(&look);
         end_budget_stop(s, t, begun, look.cost_ns, end_budget_most(look.estimate_ns));
     }
@@ -303,7 +303,7 @@ static void restore_silent(struct session *s)
 
 static void restore_all(struct session *s)
 {
-    last_look(s);
+    scan_before_detach(s);
     s->attached.state = RESTORING;
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i]->header)
@@ -364,7 +364,7 @@ void attached_end(struct session *s, const char *file)
     char *text = a->code ? xasprintf("%s\n", a->err.text)
                          : xasprintf("detached from process %d; its recording is %s\n",
                                      (int)s->program, file ? file : "lost");
-    client_tell(&a->asker, a->code, text);
+    client_reply_text(&a->asker, a->code, text);
     free(text);
     a->has_asker = false;
 }

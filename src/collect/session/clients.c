@@ -104,7 +104,7 @@ static void give_functions(struct session *s, struct client *v)
     struct wire_function functions[WIRE_FUNCTIONS_MAX];
     uint32_t count =
         mark_on_find(&s->mark_on, v->pid, v->text, t ? t->profile.executable : NULL, functions);
-    client_give(v, functions, count * sizeof *functions, count);
+    client_reply_data(v, functions, count * sizeof *functions, count);
 }
 
 static void take_left_alone(struct session *s, struct client *v)

@@ -60,7 +60,7 @@ void control_socket_close(struct control_socket *d)
 }
 
 /* No descriptor is left for a client. It must not wait for one, so it is refused. */
-static bool send_away(struct control_socket *d)
+static bool refuse_next(struct control_socket *d)
 {
     if (d->spare < 0)
         return false;
@@ -108,7 +108,7 @@ static bool make_room_at_last(struct control_socket *d)
 }
 
 /* Accepts the next client. false: there is none, or no room for it. */
-static bool let_in(struct control_socket *d)
+static bool accept_next(struct control_socket *d)
 {
     struct ucred who = {0};
     socklen_t size = sizeof who;
@@ -117,7 +117,7 @@ static bool let_in(struct control_socket *d)
         return false;
     while ((fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
         if ((errno != EMFILE && errno != ENFILE) ||
-            !(make_room(d, 1) || make_room_at_last(d) || (!d->waiting_count && send_away(d))))
+            !(make_room(d, 1) || make_room_at_last(d) || (!d->waiting_count && refuse_next(d))))
             return false;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
         close(fd);
@@ -133,8 +133,8 @@ static bool let_in(struct control_socket *d)
 
 /* Reads a request. 1: a valid one; 0: none yet; -1: anything else, as from a client that only
  * tested whether we are alive. */
-static int hear(const struct control_socket *d, const struct control_socket_waiting *w,
-                struct client *v)
+static int read_request(const struct control_socket *d, const struct control_socket_waiting *w,
+                        struct client *v)
 {
     struct iovec parts[2] = {{&v->request, sizeof v->request}, {v->text, sizeof v->text - 1}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -167,7 +167,7 @@ bool control_socket_answer(struct control_socket *d, struct client *v)
 {
     do {
         for (unsigned i = 0; i < d->waiting_count;) {
-            int heard = hear(d, &d->waiting[i], v);
+            int heard = read_request(d, &d->waiting[i], v);
             if (!heard) {
                 i++;
                 continue;
@@ -177,7 +177,7 @@ bool control_socket_answer(struct control_socket *d, struct client *v)
                 return true;
             close(v->fd);
         }
-    } while (let_in(d));
+    } while (accept_next(d));
     return false;
 }
 
@@ -216,12 +216,12 @@ static void answer(struct client *v, int status, const void *data, size_t size, 
     close(v->fd);
 }
 
-void client_give(struct client *v, const void *data, size_t size, uint32_t count)
+void client_reply_data(struct client *v, const void *data, size_t size, uint32_t count)
 {
     answer(v, 0, data, size, count);
 }
 
-void client_tell(struct client *v, int status, const char *text)
+void client_reply_text(struct client *v, int status, const char *text)
 {
     answer(v, status, text, strlen(text), 0);
 }

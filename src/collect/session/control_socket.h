@@ -51,9 +51,9 @@ bool control_socket_answer(struct control_socket *d, struct client *v);
  * negative. */
 void client_reply(struct client *v, int status, int memory, size_t size, uint32_t count);
 /* The same, with `count` structs after the reply. */
-void client_give(struct client *v, const void *data, size_t size, uint32_t count);
+void client_reply_data(struct client *v, const void *data, size_t size, uint32_t count);
 /* The same, with a text. */
-void client_tell(struct client *v, int status, const char *text);
+void client_reply_text(struct client *v, int status, const char *text);
 /* Has the client stopped waiting for the answer? */
 bool client_has_left(const struct client *v);
 /* Closes our end only: a forked copy of us, which has the connection too, will answer. */

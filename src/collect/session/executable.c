@@ -111,8 +111,7 @@ static const char *inner_allocator(const char *name)
     return strcmp(name, "mi_malloc") == 0 ? "mimalloc" : NULL;
 }
 
-static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                            struct executable *e)
+static void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct executable *e)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (!data || !header->sh_entsize)
@@ -146,8 +145,8 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 
 /* Finds relocations against malloc and free: slots that the loader fills, at once or at the first
  * call. */
-static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                                struct executable *e)
+static void read_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                             struct executable *e)
 {
     GElf_Shdr symbols_header;
     Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
@@ -172,7 +171,7 @@ static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *hea
     }
 }
 
-static void look_at_sections(Elf *elf, struct executable *e)
+static void read_sections(Elf *elf, struct executable *e)
 {
     size_t names;
     if (elf_getshdrstrndx(elf, &names) != 0)
@@ -187,9 +186,9 @@ static void look_at_sections(Elf *elf, struct executable *e)
         if (header.sh_type == SHT_SYMTAB)
             e->has_symbols = true;
         if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-            look_at_symbols(elf, section, &header, e);
+            read_symbols(elf, section, &header, e);
         if (header.sh_type == SHT_RELA && (header.sh_flags & SHF_ALLOC))
-            look_at_relocations(elf, section, &header, e);
+            read_relocations(elf, section, &header, e);
     }
 }
 
@@ -233,7 +232,7 @@ enum executable_kind executable_kind(const char *path)
     return kind;
 }
 
-struct executable executable_look(const char *path)
+struct executable executable_examine(const char *path)
 {
     struct executable e = {.kind = EXECUTABLE_UNKNOWN};
     struct elf_image image;
@@ -241,7 +240,7 @@ struct executable executable_look(const char *path)
     if (elf_image_open(&image, path) != 0)
         return e;
     e.kind = kind_of(image.elf);
-    look_at_sections(image.elf, &e);
+    read_sections(image.elf, &e);
     elf_image_release(&image);
     return e;
 }

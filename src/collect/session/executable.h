@@ -44,7 +44,7 @@ struct executable {
 
 /* Finding the kind alone is cheap; the rest reads the symbol tables. */
 enum executable_kind executable_kind(const char *path);
-struct executable executable_look(const char *path);
+struct executable executable_examine(const char *path);
 
 /* The file that execvp would run; NULL: none. The caller frees it. */
 char *executable_find(const char *name);

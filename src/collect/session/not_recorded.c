@@ -33,7 +33,7 @@ const struct executable *not_recorded_file(struct not_recorded *u, const char *p
     for (size_t i = 0; i < u->looked.count; i++)
         if (strcmp(u->looked.items[i].path, path) == 0)
             return &u->looked.items[i].is;
-    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_look(path)};
+    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_examine(path)};
     return &vec_last(&u->looked)->is;
 }
 
@@ -95,7 +95,7 @@ char *not_recorded_program_note(const struct not_recorded *u, const char *name)
         return xasprintf("no program whose name contains what --only asks for was run");
     char *file = executable_find(name);
     char *program = file ? executable_interpreter(file) : xstrdup(name);
-    struct executable e = executable_look(program);
+    struct executable e = executable_examine(program);
     const char *reason = kind_reason(&e);
     char *note =
         file && strcmp(file, program) != 0
@@ -177,7 +177,7 @@ static bool is_elsewhere(pid_t pid)
     return stat(theirs, &a) == 0 && stat("/proc/self/ns/net", &b) == 0 && a.st_ino != b.st_ino;
 }
 
-static void look_at_target(struct target *t)
+static void examine_target(struct target *t)
 {
     struct watched *w = &t->watched;
     char exe[PATH_MAX], link[64];
@@ -207,7 +207,7 @@ static bool is_silent_child(const struct not_recorded *u, pid_t pid)
 }
 
 /* Examines a child that has not connected. It may be about to, unless its program cannot. */
-static void look_at_child(struct not_recorded *u, const struct target *parent, pid_t pid)
+static void examine_child(struct not_recorded *u, const struct target *parent, pid_t pid)
 {
     char exe[PATH_MAX];
     const char *reason;
@@ -230,7 +230,7 @@ static void look_at_child(struct not_recorded *u, const struct target *parent, p
             pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
 }
 
-static void look_at_children(struct not_recorded *u, struct target *const *targets, size_t count,
+static void examine_children(struct not_recorded *u, struct target *const *targets, size_t count,
                              const struct target *parent)
 {
     char what[64], text[4096];
@@ -241,7 +241,7 @@ static void look_at_children(struct not_recorded *u, struct target *const *targe
     for (char *word; (word = strtok_r(rest, " ", &rest)) && u->silent_children.count < NOTES_MAX;) {
         pid_t pid = (pid_t)strtol(word, NULL, 10);
         if (pid > 0 && !target_find(targets, count, pid) && !is_silent_child(u, pid))
-            look_at_child(u, parent, pid);
+            examine_child(u, parent, pid);
     }
 }
 
@@ -275,7 +275,7 @@ static bool has_libraries(const struct target *t)
 
 /* Reads the libraries of the targets. Forked processes have their parent's libraries, and there may
  * be many: one of them is read each time, in turn. */
-static void look_at_libraries(struct not_recorded *u, struct target *const *targets, size_t count,
+static void examine_libraries(struct not_recorded *u, struct target *const *targets, size_t count,
                               uint64_t now_ns)
 {
     uint64_t mappings = 0;
@@ -288,12 +288,12 @@ static void look_at_libraries(struct not_recorded *u, struct target *const *targ
         if (!has_libraries(t) || t->attached)
             continue;
         if (!t->forked)
-            mappings += unhooked_libraries_look(u, t);
+            mappings += unhooked_libraries_check(u, t);
         else if (!forked || t->watched.libraries_looks < forked->watched.libraries_looks)
             forked = t;
     }
     if (forked) {
-        mappings += unhooked_libraries_look(u, forked);
+        mappings += unhooked_libraries_check(u, forked);
         forked->watched.libraries_looks++;
     }
     uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LOOK_APART;
@@ -301,29 +301,29 @@ static void look_at_libraries(struct not_recorded *u, struct target *const *targ
     u->next_map_look_ns = u->next_map_look_ns > paid_ns ? u->next_map_look_ns : paid_ns;
 }
 
-void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
-                       uint64_t now_ns)
+void not_recorded_check(struct not_recorded *u, struct target *const *targets, size_t count,
+                        uint64_t now_ns)
 {
     if (now_ns < u->next_look_ns)
         return;
     for (size_t i = 0; i < count; i++) {
         if (targets[i]->ended)
             continue;
-        look_at_target(targets[i]);
+        examine_target(targets[i]);
         if (!u->no_children && u->silent_children.count < NOTES_MAX)
-            look_at_children(u, targets, count, targets[i]);
+            examine_children(u, targets, count, targets[i]);
     }
-    look_at_libraries(u, targets, count, now_ns);
+    examine_libraries(u, targets, count, now_ns);
     u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
 }
 
 void not_recorded_at_exit(struct not_recorded *u, struct target *t)
 {
     if (has_libraries(t) && !t->attached)
-        unhooked_libraries_look(u, t);
+        unhooked_libraries_check(u, t);
 }
 
-void not_recorded_last_look(struct target *t)
+void not_recorded_check_ended(struct target *t)
 {
     struct proc_state state;
     if (proc_read_state(t->pid, &state) && state.state == 'Z')

@@ -65,13 +65,13 @@ const struct executable *not_recorded_file(struct not_recorded *u, const char *p
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why);
 
 /* Call it at every turn of the loop; it reads /proc if that is due. */
-void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
-                       uint64_t now_ns);
+void not_recorded_check(struct not_recorded *u, struct target *const *targets, size_t count,
+                        uint64_t now_ns);
 /* Call it while the target waits before it ends: this is the last chance to see what was loaded
  * since the last reading. */
 void not_recorded_at_exit(struct not_recorded *u, struct target *t);
 /* Call it when the target has ended, if possible before it is reaped. */
-void not_recorded_last_look(struct target *t);
+void not_recorded_check_ended(struct target *t);
 /* Adds the notes. Call it once, when all targets have ended. `program`: the process that was
  * started. */
 void not_recorded_explain(struct not_recorded *u, struct target *const *targets, size_t count,

@@ -53,7 +53,7 @@ static void dormant_all(struct session *s, bool dormant)
     }
 }
 
-static void tell_status(struct session *s, struct client *v)
+static void reply_status(struct session *s, struct client *v)
 {
     uint64_t live = 0, peak = 0, events = 0;
     struct strbuf b = {0};
@@ -73,7 +73,7 @@ static void tell_status(struct session *s, struct client *v)
         s->targets.count, s->live.count, live, peak, events, s->snapshot_count, s->file);
     if (s->triggers.all.count)
         say(&b, "memory checked %N time(s)\n", s->triggers.looks);
-    client_tell(v, 0, b.data);
+    client_reply_text(v, 0, b.data);
     strbuf_release(&b);
 }
 
@@ -140,7 +140,7 @@ static struct end_plan plan_end(const struct session *s, struct target *t)
  * Forked workers often end all at once: each waits only until those before it have been read. */
 struct ending {
     struct scanning look;
-    struct footprint_look pages;
+    struct footprint_reading pages;
     uint64_t reserved_ns; /* a part of the budget for the sums */
     uint64_t most_ns;     /* the most that the sums count for */
 };
@@ -202,17 +202,17 @@ static void see_to_exit(struct session *s, struct client *v)
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
         if (s->live.count == 1) /* otherwise the other processes go on */
-            session_tell_work(s, "scanning for leaks", 0, 0);
-        scan_look(&e->look);
+            session_report_work(s, "scanning for leaks", 0, 0);
+        scan_read(&e->look);
     } else {
         if (e->look.kind == SCAN_EXIT) {
             target_boundary(t, now_ns);
-            vec_last(&t->boundaries)->marked = true; /* as scan_look does */
+            vec_last(&t->boundaries)->marked = true; /* as scan_read does */
         }
         target_drain(t, now_ns);
     }
     if (plan.footprint && s->options->no_scan)
-        footprint_look(&e->pages, t, FOOTPRINT_EXIT, now_ns, stop_threads_count(t->pid) == 1);
+        footprint_read(&e->pages, t, FOOTPRINT_EXIT, now_ns, stop_threads_count(t->pid) == 1);
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
@@ -266,10 +266,10 @@ static void give_figures(struct session *s, struct client *v)
                                    .peak_bytes = target_watched_peak(t)};
     if (v->request.restart_peak)
         target_watch_peak(t);
-    client_give(v, &figures, sizeof figures, 1);
+    client_reply_data(v, &figures, sizeof figures, 1);
 }
 
-static void tell_scan(const struct target *t, struct strbuf *out)
+static void reply_scan(const struct target *t, struct strbuf *out)
 {
     const struct live_summary *last = vec_last(&t->scan.results);
     uint64_t blocks[REACHES] = {0}, bytes[REACHES] = {0};
@@ -303,15 +303,15 @@ static void scan_from_outside(struct session *s, struct client *v)
             .target = s->live.items[i], .kind = SCAN_ASKED, .limit_ns = UINT64_MAX};
         if ((one && look.target != one) || !look.target->header)
             continue;
-        scan_look(&look);
+        scan_read(&look);
         code = look.unreachable ? -EPERM : code;
         scan_finish(&look);
-        tell_scan(look.target, &text);
+        reply_scan(look.target, &text);
     }
     if (code == -ESRCH)
         client_reply(v, code, -1, 0, 0);
     else
-        client_tell(v, code, text.data);
+        client_reply_text(v, code, text.data);
     strbuf_release(&text);
 }
 
@@ -335,9 +335,10 @@ void request_answer(struct session *s, struct client *v)
         return;
     case WIRE_SCAN:
         if (s->options->sample_bytes) {
-            client_tell(v, -EOPNOTSUPP,
-                        "allocations are sampled: what points to a block may be in one that was "
-                        "not recorded\n");
+            client_reply_text(
+                v, -EOPNOTSUPP,
+                "allocations are sampled: what points to a block may be in one that was "
+                "not recorded\n");
             return;
         }
         scan_from_outside(s, v);
@@ -345,7 +346,7 @@ void request_answer(struct session *s, struct client *v)
     case WIRE_PAUSE:
     case WIRE_RESUME:
         if (s->dormant) {
-            client_tell(v, -EBUSY, "the recorder is dormant: 'start' begins to record\n");
+            client_reply_text(v, -EBUSY, "the recorder is dormant: 'start' begins to record\n");
             return;
         }
         pause_all(s, v->request.kind == WIRE_PAUSE);
@@ -355,7 +356,7 @@ void request_answer(struct session *s, struct client *v)
         dormant_all(s, v->request.kind == WIRE_STOP);
         break;
     case WIRE_STATUS:
-        tell_status(s, v);
+        reply_status(s, v);
         return;
     case WIRE_DETACH:
         if (s->options->attach_to) {

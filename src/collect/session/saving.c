@@ -95,7 +95,7 @@ static char *impatience(unsigned processes)
 }
 
 /* The program never connected: a profile that says so is better than none. */
-static struct profile *unseen_program(struct session *s, struct recording *r)
+static struct profile *missing_program(struct session *s, struct recording *r)
 {
     struct profile *p = vec_push(&r->profiles);
     *p = (struct profile){.pid = (uint32_t)s->program,
@@ -150,7 +150,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     s->strings = (struct strpool){0};
     writer_begin(bytes);
     if (program_is_missing(s)) {
-        naming_fill(s->naming, unseen_program(s, r), NULL, NULL, &r->strings);
+        naming_fill(s->naming, missing_program(s, r), NULL, NULL, &r->strings);
         writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -311,9 +311,9 @@ static void give_back(struct session *s)
     }
 }
 
-static void tell_names(void *context, size_t found, size_t asked)
+static void report_names(void *context, size_t found, size_t asked)
 {
-    session_tell_work(context, "finding names", found, asked);
+    session_report_work(context, "finding names", found, asked);
 }
 
 int finish(struct session *s, struct session_result *result, struct err *err)
@@ -344,7 +344,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         result->incomplete_stacks += k->incomplete_stacks;
     }
     queue_names(s);
-    naming_wait(s->naming, tell_names, s);
+    naming_wait(s->naming, report_names, s);
     if (s->options->library)
         not_recorded_explain(&s->not_recorded, s->targets.items, s->targets.count, s->program);
     mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
@@ -354,7 +354,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         *vec_push(&result->figures) = (struct process_figures){0};
     for (size_t i = 0; i < s->targets.count; i++)
         *vec_push(&result->figures) = figures_of(s->targets.items[i]);
-    session_tell_work(s, "writing the file", 0, 0);
+    session_report_work(s, "writing the file", 0, 0);
     compose(s, r, &bytes);
     give_back(s);
     int code = output_write(&s->file, &bytes, err);

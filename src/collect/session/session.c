@@ -172,7 +172,7 @@ void session_reap(struct session *s)
         waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
         struct target *t = session_target(s, s->program);
         if (t) {
-            not_recorded_last_look(t);
+            not_recorded_check_ended(t);
             if (is_sampled(s))
                 samples_count(t);
         } else if (!s->targets.count) {
@@ -199,7 +199,7 @@ void session_reap(struct session *s)
         if (!t->gone)
             continue;
         if (t->pid != s->program) {
-            not_recorded_last_look(t);
+            not_recorded_check_ended(t);
             if (is_sampled(s))
                 samples_count(t);
         }
@@ -289,7 +289,7 @@ static void tell_progress(struct session *s, uint64_t now)
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
 }
 
-void session_tell_work(struct session *s, const char *work, size_t done, size_t total)
+void session_report_work(struct session *s, const char *work, size_t done, size_t total)
 {
     if (!s->options->progress)
         return;
@@ -345,7 +345,7 @@ static bool wait_for_news(struct session *s, const struct timespec *nap)
  * Reads each process for a small share of its time. Forked processes are alike, large and perhaps
  * many: all of them together get as much as one.
  */
-static void look_if_due(struct session *s, struct target *t, uint64_t now_ns)
+static void read_if_due(struct session *s, struct target *t, uint64_t now_ns)
 {
     uint64_t begun = elapsed_ns(s);
     if (t->forked && begun < s->next_forked_ns)
@@ -377,13 +377,13 @@ static void record(struct session *s)
                 target_look(t);
             }
             if (!s->options->all)
-                look_if_due(s, t, now);
+                read_if_due(s, t, now);
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
         put_names_away(s);
         if (s->options->library)
-            not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
+            not_recorded_check(&s->not_recorded, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         attached_turn(s, now);
         session_reap(s);

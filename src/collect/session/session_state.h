@@ -105,7 +105,7 @@ void session_reap(struct session *s);
 void session_drain(struct session *s);
 /* Tells the caller which slow step is going on, as in "finding names", and how much of it is done;
  * `total` 0: not counted. */
-void session_tell_work(struct session *s, const char *work, size_t done, size_t total);
+void session_report_work(struct session *s, const char *work, size_t done, size_t total);
 /* Does --only select the program that the process executes? `name`: the kernel's name for it; NULL:
  * not known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name);

@@ -56,7 +56,7 @@ static bool is_waited_for(const struct client *asker)
 }
 
 /* Is it for `tidemark top`? Then it leaves no trace in the recording. */
-static bool is_look(const struct client *asker)
+static bool is_for_top(const struct client *asker)
 {
     return asker && asker->request.kind == WIRE_LOOK;
 }
@@ -68,7 +68,7 @@ static bool is_pushed(const struct session *s, const struct client *asker)
 }
 
 /* `tidemark top` gets a descriptor, so that no file is left behind, whatever happens to it. */
-static int give_look(struct client *asker, const struct strbuf *bytes)
+static int send_state(struct client *asker, const struct strbuf *bytes)
 {
     int fd = memfd_create("tidemark", MFD_CLOEXEC);
     size_t done = 0;
@@ -99,8 +99,8 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     r->complete = true;
     naming_alone(s->naming);
     compose_copy(s, now, r, &bytes);
-    if (is_look(asker))
-        _exit(give_look(asker, &bytes) != 0);
+    if (is_for_top(asker))
+        _exit(send_state(asker, &bytes) != 0);
     if (is_pushed(s, asker))
         _exit(push_status(s->options->push_snapshot(s->options->push_context, &bytes, &err)));
     int code = output_write(&name, &bytes, &err);
@@ -109,7 +109,7 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
             code ? xasprintf("%s\n", err.text)
                  : xasprintf("snapshot %u, %s %s\n", number,
                              *name == '|' ? "passed to" : "written to", name + (*name == '|'));
-        client_tell(asker, code, text);
+        client_reply_text(asker, code, text);
     }
     _exit(code != 0);
 }
@@ -217,11 +217,11 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
 {
     unsigned number = s->snapshot_count + 1;
     char *name = NULL;
-    bool no_file = is_look(asker) || is_pushed(s, asker);
+    bool no_file = is_for_top(asker) || is_pushed(s, asker);
     int code = no_file ? 0 : name_snapshot(s, pattern, number, &name, err);
     if (code)
         return code;
-    if (is_look(asker))
+    if (is_for_top(asker))
         session_drain(s);
     else
         mark_snapshot(s, asker);
@@ -241,8 +241,8 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
     }
     *vec_push(&s->snapshots) =
         (struct snapshot){.writer = writer, .number = number, .file = name, .ours = !asker};
-    s->snapshot_count += !is_look(asker);
-    if (!is_look(asker))
+    s->snapshot_count += !is_for_top(asker);
+    if (!is_for_top(asker))
         triggers_taken(&s->triggers, s->live.items, s->live.count);
     return 0;
 }
@@ -253,7 +253,7 @@ void snapshot_begin(struct session *s, const char *pattern, struct client *asker
     int code = begin_snapshot(s, pattern, asker, &err);
     if (code && is_waited_for(asker)) {
         char *text = xasprintf("%s\n", err.text);
-        client_tell(asker, code, text);
+        client_reply_text(asker, code, text);
         free(text);
     } else if (is_waited_for(asker))
         client_leave(asker);
@@ -286,7 +286,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
     if (!s->live.count || is_writing(s))
         return;
     struct strbuf why = {0};
-    bool triggered = triggers_look(&s->triggers, s->live.items, s->live.count, now, &why);
+    bool triggered = triggers_check(&s->triggers, s->live.items, s->live.count, now, &why);
     if (triggered || now >= s->next_snapshot_ns)
         take_by_ourselves(s, now, triggered ? why.data : NULL);
     if (now >= s->next_snapshot_ns)

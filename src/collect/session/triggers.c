@@ -149,8 +149,8 @@ static uint64_t pause_after(uint64_t cost_ns)
     return pause < LOOKS_APART_NS ? LOOKS_APART_NS : pause > LOOKS_MOST_NS ? LOOKS_MOST_NS : pause;
 }
 
-bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
-                   struct strbuf *why)
+bool triggers_check(struct triggers *s, struct target *const *targets, size_t count,
+                    uint64_t now_ns, struct strbuf *why)
 {
     if (!s->all.count || now_ns < s->next_look_ns)
         return false;

@@ -43,8 +43,8 @@ struct triggers {
 bool trigger_parse(const char *text, struct trigger *out);
 /* Call it at every turn of the loop; it checks if that is due. true: a snapshot is to be taken now;
  * the reason is appended to `why`. */
-bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
-                   struct strbuf *why);
+bool triggers_check(struct triggers *s, struct target *const *targets, size_t count,
+                    uint64_t now_ns, struct strbuf *why);
 /* A snapshot was taken, for whatever reason: growth is measured from here on. */
 void triggers_taken(struct triggers *s, struct target *const *targets, size_t count);
 

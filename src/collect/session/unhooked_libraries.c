@@ -63,7 +63,7 @@ void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const ch
         b->way = missed ? UNHOOKED_EARLY : UNHOOKED_BOUND;
 }
 
-static void look_at_library(struct not_recorded *u, struct target *t, const char *path,
+static void examine_library(struct not_recorded *u, struct target *t, const char *path,
                             uint64_t start, const struct proc_mappings *all)
 {
     const struct executable *e = not_recorded_file(u, path);
@@ -79,7 +79,7 @@ static void look_at_library(struct not_recorded *u, struct target *t, const char
 
 /* A file that is not mapped executable is no library but data: a program that prints its stack
  * reads its own debug information, for example. */
-size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
+size_t unhooked_libraries_check(struct not_recorded *u, struct target *t)
 {
     struct strbuf text = {0};
     struct proc_mappings all = {0};
@@ -94,7 +94,7 @@ size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
         if (p->mapping.flags & MAPPING_EXECUTE && begins && strcmp(begins->name, p->name) == 0 &&
             strcmp(p->name, t->profile.executable) != 0 &&
             strcmp(file_name(p->name), "libtidemark.so") != 0)
-            look_at_library(u, t, p->name, begins->mapping.start, &all);
+            examine_library(u, t, p->name, begins->mapping.start, &all);
     }
     size_t count = all.items.count;
     strbuf_release(&text);

@@ -31,7 +31,7 @@ struct unhooked_library {
 };
 
 /* Returns how many mappings the process has, which determines the cost. */
-size_t unhooked_libraries_look(struct not_recorded *u, struct target *t);
+size_t unhooked_libraries_check(struct not_recorded *u, struct target *t);
 /* The program has bound the library to our functions, whatever was seen before. */
 void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
                               bool missed);
