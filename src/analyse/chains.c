@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "model/name.h"
 
 #define GROWTHS_LEAST   3           /* of the longest chain: fewer may be chance */
@@ -21,7 +22,7 @@ static void add_figures(struct chain_figures *to, const struct chain_figures *fr
 {
     const struct chain_figures was = *to;
     const uint64_t *add = (const uint64_t *)from;
-    uint64_t *sum = (uint64_t *)to, a = was.unit_bytes, b = from->unit_bytes;
+    uint64_t *sum = (uint64_t *)to;
     for (size_t k = 0; k < sizeof *to / sizeof *sum; k++)
         sum[k] += add[k];
 #define MOST(field) to->field = was.field > from->field ? was.field : from->field
@@ -32,12 +33,7 @@ static void add_figures(struct chain_figures *to, const struct chain_figures *fr
 #undef MOST
     to->first_bytes =
         was.growths && was.first_bytes < from->first_bytes ? was.first_bytes : from->first_bytes;
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    to->unit_bytes = a;
+    to->unit_bytes = common_divisor(was.unit_bytes, from->unit_bytes);
 }
 
 static bool is_convincing(const struct chain_figures *f)

@@ -242,8 +242,8 @@ void take_mapping(struct samples *s, struct process *p, const struct perf_record
         touched_pages_forget(&p->pages, m.start, m.end);
     struct profile *profile = p->target ? &p->target->profile : NULL;
     if (r->executable && m.is_file && profile && !*profile->executable) {
-        /* The process was gone before we could read it: the first word of its command is the
-         * program. */
+        /* The process was gone before its executable could be read: the program's file is the first
+         * one that is mapped. */
         free(profile->executable);
         profile->executable = xstrdup(r->path);
     }
