@@ -1,6 +1,8 @@
 /*
  * growth_account: what the process's resident memory consisted of (struct footprint) at the first
  * and the last moment that count, and whose blocks keep pages that are mostly empty.
+ *
+ * Ownership: the footprints are the profile's; growth_account_release frees the list.
  */
 #ifndef TIDE_ANALYSE_GROWTH_ACCOUNT_H
 #define TIDE_ANALYSE_GROWTH_ACCOUNT_H

@@ -5,6 +5,8 @@
  * replaces the beginning of paths, or with a folder. The path is searched for below that folder,
  * each time without one more of its leading folders. What the user gave is tried first, the path
  * itself last. Only regular files of at most SOURCE_BYTES are read.
+ *
+ * Ownership: source_release and source_paths_release free; what the user gave is borrowed.
  */
 #ifndef TIDE_ANALYSE_SOURCES_H
 #define TIDE_ANALYSE_SOURCES_H

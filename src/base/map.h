@@ -3,6 +3,8 @@
  *
  * Open addressing, power-of-two sizes, at most three quarters full, no removal. map_init is {0}.
  * The value MAP_NONE means "absent" and cannot be stored.
+ *
+ * Ownership: map_release and strpool_release free. Not thread-safe.
  */
 #ifndef TIDE_BASE_MAP_H
 #define TIDE_BASE_MAP_H

@@ -2,6 +2,8 @@
  * merge_files: merges recordings in files into one file (model/merge.h). One file is read at a
  * time. With several jobs, the files are divided among as many processes, and their results are
  * merged again: the result is the same.
+ *
+ * Ownership: merge_names_release frees the names.
  */
 #ifndef TIDE_CLI_MERGE_FILES_H
 #define TIDE_CLI_MERGE_FILES_H

@@ -5,6 +5,8 @@
  * address and no secret. Names begin with the time of adding, so their order is that of the
  * profiles. The size of all files is limited; the oldest are dropped first. Several processes may
  * add at once; only one at a time sends.
+ *
+ * Ownership: push_queue_close and pushed_release free.
  */
 #ifndef TIDE_CLI_PUSH_QUEUE_H
 #define TIDE_CLI_PUSH_QUEUE_H

@@ -1,6 +1,8 @@
 /*
  * push_target: parses the server and the series that a profile is pushed to. Errors are -EINVAL and
  * a sentence without secrets: wrong usage.
+ *
+ * Ownership: push_target_release frees.
  */
 #ifndef TIDE_CLI_PUSH_TARGET_H
 #define TIDE_CLI_PUSH_TARGET_H

@@ -8,6 +8,8 @@
  * mpirun kills all ranks when one of them fails. If the job runs on one machine, the result is the
  * file itself; otherwise each machine has a file with its name (job.HOST.tide), and
  * tidemark-mpi-merge reduces these to one.
+ *
+ * Ownership: run_merge_release frees the names. Errors: a negative errno and a sentence.
  */
 #ifndef TIDE_CLI_RUN_MERGE_H
 #define TIDE_CLI_RUN_MERGE_H

@@ -2,6 +2,9 @@
  * events: counts single allocations and frees as the collector does. The ledger and the interval
  * log are the collector's (collect/counting): the same peak, the same intervals, and memory in
  * proportion to sites, whatever the number of events.
+ *
+ * Ownership: events_release frees; events_finish moves the figures into the profile. Not thread-
+ * safe.
  */
 #ifndef TIDE_IMPORT_EVENTS_H
 #define TIDE_IMPORT_EVENTS_H

@@ -1,6 +1,8 @@
 /*
  * figures: sums by stack, for files without single allocations: one interval, one row for each
  * site. Figures of the same stack are added up.
+ *
+ * Ownership: the figures are the profile's; figures_release frees the index. Not thread-safe.
  */
 #ifndef TIDE_IMPORT_FIGURES_H
 #define TIDE_IMPORT_FIGURES_H

@@ -2,6 +2,8 @@
  * heaptrack_modules: the loaded files that a raw file of heaptrack lists, and the names of
  * addresses in them, found in the files as they are on this machine now. heaptrack writes addresses
  * inside the calling instruction, not return addresses.
+ *
+ * Ownership: heaptrack_modules_release frees. Not thread-safe.
  */
 #ifndef TIDE_IMPORT_HEAPTRACK_MODULES_H
 #define TIDE_IMPORT_HEAPTRACK_MODULES_H

@@ -2,6 +2,8 @@
  * json_reader: reads JSON from an input, one token after another; only the last token is kept.
  * Depth and the length of strings are limited. Numbers other than natural numbers up to 2^64 are
  * rounded towards 0 and marked. Strings are returned as UTF-8; a NUL ends a string.
+ *
+ * Ownership: borrows the input; json_reader_release frees. Errors: a negative errno and a sentence.
  */
 #ifndef TIDE_IMPORT_JSON_READER_H
 #define TIDE_IMPORT_JSON_READER_H

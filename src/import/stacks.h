@@ -5,6 +5,9 @@
  * frames (a function with what was inlined into it) gets an artificial address, as Python's frames
  * have. Nodes are added from the outermost frame inwards, so a parent comes before its children:
  * there are no cycles, whatever the file says.
+ *
+ * Ownership: names and nodes are the recording's; stacks_release frees the indexes. Not thread-
+ * safe.
  */
 #ifndef TIDE_IMPORT_STACKS_H
 #define TIDE_IMPORT_STACKS_H

@@ -7,6 +7,9 @@
  * Little-endian. The payload is zstd; `raw` is its size when unpacked. The checksum (XXH64) covers
  * the chunk from `type` to `raw` and the payload. A reader skips types that it does not know and
  * stops at the first chunk that is cut off or damaged.
+ *
+ * Ownership: chunk_source_release frees; the caller keeps the descriptor. Errors: a negative errno
+ * and a sentence.
  */
 #ifndef TIDE_STORE_CHUNK_H
 #define TIDE_STORE_CHUNK_H

@@ -4,6 +4,9 @@
  *
  * Pages that the process never touched hold zeros. They are not read, because reading would make
  * them resident.
+ *
+ * Ownership: memory_release frees; {0} is empty. Threads: memory_read may be called by several at a
+ * time, all else by one.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_MEMORY_H
 #define TIDE_COLLECT_LEAKSCAN_MEMORY_H

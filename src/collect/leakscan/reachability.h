@@ -20,6 +20,8 @@
  *
  * Memory is read through a callback, which reachability_note calls from several threads. About 32
  * bytes are needed for each block, and 4 for each pointer in one.
+ *
+ * Ownership: reachability_release frees; {0} is empty. Threads: one, except for the callback.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_REACHABILITY_H
 #define TIDE_COLLECT_LEAKSCAN_REACHABILITY_H

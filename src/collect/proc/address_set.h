@@ -1,6 +1,8 @@
 /*
  * address_set: ranges of addresses of another process, and sets of them. After address_set_settle a
  * set is sorted and has no overlaps; only then may it be searched or cut.
+ *
+ * Ownership: address_set_release frees; {0} is empty. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_PROC_ADDRESS_SET_H
 #define TIDE_COLLECT_PROC_ADDRESS_SET_H

@@ -2,6 +2,9 @@
  * control_socket: the socket at which processes ask for their shared memory. It is an abstract
  * socket, so that processes with another root directory can reach it. A client must send the
  * session's key, which only descendants of `run` have in their environment.
+ *
+ * Threads: the session's one thread. Ownership: control_socket_close closes everything; each client
+ * must be answered or left once.
  */
 #ifndef TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
 #define TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
