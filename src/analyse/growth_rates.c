@@ -94,35 +94,35 @@ static const struct footprint *nearest(const struct growth *g, size_t begin, siz
     return best;
 }
 
-struct looks {
+struct footprint_pair {
     const struct footprint *first, *last; /* NULL: there are no two that are far enough apart */
     double span;
     double freed; /* bytes free in the last one whose blocks were live at the mark */
 };
 
-static struct looks footprints_between(const struct growth *g, size_t begin, size_t end)
+static struct footprint_pair footprints_between(const struct growth *g, size_t begin, size_t end)
 {
-    struct looks l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
+    struct footprint_pair l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
     l.first = l.last ? nearest(g, begin, end, g->stamp[begin]->time_ns, l.last) : NULL;
     if (!l.first || l.first->time_ns >= l.last->time_ns || l.last->partial)
-        return (struct looks){0};
+        return (struct footprint_pair){0};
     l.span = position(g, l.last->time_ns, begin, end) - position(g, l.first->time_ns, begin, end);
     double whole = growth_span(g, begin, end);
     if (!(l.span > 0) || l.span < 0.05 * whole)
-        return (struct looks){0};
+        return (struct footprint_pair){0};
     if (l.last->kind == FOOTPRINT_EXIT)
         l.freed = fmax(g->series[GROWTH_LIVE][end] - (double)l.last->live_bytes, 0);
     return l;
 }
 
-static double part(const struct looks *l, enum footprint_part part)
+static double part(const struct footprint_pair *l, enum footprint_part part)
 {
     return ((double)l->last->parts[part] - (double)l->first->parts[part]) / l->span;
 }
 
 /* How much of what became live is resident: memory that was never written to is not. For arenas
  * this is known separately; otherwise they count as blocks. */
-static double resident_share(const struct growth *g, const struct looks *l)
+static double resident_share(const struct growth *g, const struct footprint_pair *l)
 {
     size_t last = g->count - 1;
     double live = (double)l->last->live_bytes - (double)l->first->live_bytes;
@@ -167,7 +167,8 @@ struct rest {
 };
 
 /* The sums are exact; footprints only say how they are divided. */
-static void share_out(struct growth_rates *r, const struct looks *l, const struct rest *rest)
+static void share_out(struct growth_rates *r, const struct footprint_pair *l,
+                      const struct rest *rest)
 {
     double *parts = r->parts, anonymous = rest->anonymous, shared = rest->shared;
     double mapped = part(l, PART_MAPPED) + (rest->counted ? 0 : part(l, PART_ARENAS));
@@ -253,7 +254,7 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
         rest.arenas = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * rest.mapped);
     }
     const struct trend *rss = &g->trends[GROWTH_RSS];
-    struct looks l = footprints_between(g, begin, end);
+    struct footprint_pair l = footprints_between(g, begin, end);
     double there = l.first ? resident_share(g, &l) : 1;
     r.rss = gain[GROWTH_RSS];
     r.error = (rss->high - rss->low) / 2;

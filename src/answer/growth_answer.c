@@ -324,7 +324,7 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
 bool growth_account_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_rates *r = &g->rates;
-    size_t told = 0;
+    size_t named = 0;
     if (!(r->rss > 0))
         return false;
     say(out, "RSS +%B per %s", r->rss, growth_per(g));
@@ -332,7 +332,7 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
         double part = r->parts[i];
         if (fabs(part) < PART_LEAST * r->rss)
             continue;
-        if (told++)
+        if (named++)
             say(out, " %r %B %s", part < 0 ? "-" : "+", fabs(part),
                 part_title((enum growth_part)i));
         else
@@ -349,11 +349,11 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
 static bool is_explained(const struct growth *g, const struct growth_rates *r)
 {
     enum growth_part most = growth_main_part(g);
-    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
-                  : most < GROWTH_PARTS      ? r->parts[most]
-                                             : 0;
-    told += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
-    return r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+    double explained = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
+                       : most < GROWTH_PARTS      ? r->parts[most]
+                                                  : 0;
+    explained += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
+    return r->rss <= 0 || explained >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
 }
 
 /* The first sentence is about the time in which it grew; before and after that, RSS may have gained

@@ -396,9 +396,9 @@ static void line_complete(const struct answer *a, const struct sampled_totals *s
                           const struct style *s, struct strbuf *out)
 {
     struct totals flaws = flaws_of(a, sampled);
-    bool told = !metric_is_sampled(a->query->metric) &&
-                summary_not_recorded(a->profile, s, out) != RECORDED;
-    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || told)
+    bool not_recorded = !metric_is_sampled(a->query->metric) &&
+                        summary_not_recorded(a->profile, s, out) != RECORDED;
+    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || not_recorded)
         return;
     if (profile_lacks(a->profile, UNKNOWN_LOSSES))
         return; /* what its tool lost is not known */

@@ -35,7 +35,7 @@ struct line {
     const char *partial;
     const char *before; /* printed before each candidate: the option in --option=VALUE */
     size_t before_size;
-    bool told; /* `words` has been printed */
+    bool heading_printed; /* `words` has been printed */
     struct strpool seen;
 };
 
@@ -46,9 +46,9 @@ static void offer_n(struct line *l, const char *word, size_t size, const char *t
     size_t typed = strlen(l->partial);
     if (size < typed || strncmp(word, l->partial, typed) != 0 || memchr(word, '\n', size))
         return;
-    if (!l->told)
+    if (!l->heading_printed)
         puts("words");
-    l->told = true;
+    l->heading_printed = true;
     uint32_t before = (uint32_t)l->seen.strings.count;
     if (strpool_add_n(&l->seen, word, size) < before) /* print it once */
         return;
@@ -328,7 +328,7 @@ static bool offer_value(struct line *l, const char *option, const char *value)
             if (strcmp(option, known[i].option) == 0)
                 offer_list(l, known[i].words);
         offer_alternatives(l, value);
-        return l->told || strstr(value, "FILE") == NULL;
+        return l->heading_printed || strstr(value, "FILE") == NULL;
     }
     return true;
 }

@@ -239,8 +239,8 @@ int push_recording(const struct push *w, struct recording *r, const struct query
         tell("sent %N stack(s) to %s", limits.samples, w->target.url);
     pushed_release(&one);
     strbuf_release(&notes);
-    bool told = code == -EINVAL || code == -EAGAIN || code == -ENOSPC;
-    return !code || told ? code : -EIO;
+    bool is_documented = code == -EINVAL || code == -EAGAIN || code == -ENOSPC;
+    return !code || is_documented ? code : -EIO;
 }
 
 char *push_default_queue(const struct push_target *target)

@@ -257,10 +257,10 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
     code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
-    bool told = false;
+    bool shows_mapped = false;
     for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)
-        told |= findings.list.items[i].own->kind == FINDING_MAPPED;
-    if (!told)
+        shows_mapped |= findings.list.items[i].own->kind == FINDING_MAPPED;
+    if (!shows_mapped)
         add_mapped(b, r, file);
     add_lost(b, r, file);
     if (code == 0) {

@@ -39,13 +39,13 @@
   }
 
   function stack() {
-    const telling = [], tops = [boxes[0].y];
+    const full_width = [], tops = [boxes[0].y];
     boxes.forEach(function (b) {
       if (b.g.style.display === 'none') return;
-      telling[b.d] = (telling[b.d] || 0) + (b.passes ? 0 : +b.r.getAttribute('width'));
+      full_width[b.d] = (full_width[b.d] || 0) + (b.passes ? 0 : +b.r.getAttribute('width'));
     });
-    for (let d = 0; d < telling.length; d++)
-      tops.push(tops[d] + (telling[d] < number('least') ? number('thin') : number('row')));
+    for (let d = 0; d < full_width.length; d++)
+      tops.push(tops[d] + (full_width[d] < number('least') ? number('thin') : number('row')));
     boxes.forEach(function (b) {
       if (b.g.style.display === 'none') return;
       const tall = tops[b.d + 1] - tops[b.d];

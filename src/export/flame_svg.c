@@ -177,7 +177,7 @@ static void find_rows(const struct flame *f, double min_width, struct rows *rows
     uint32_t count = drawn_depth(f, min_width) + 1;
     *rows = (struct rows){.count = count, .tops = xcalloc(count + 1, sizeof *rows->tops)};
     /* Total width of boxes that justify a full row. */
-    double *telling = xcalloc(count, sizeof *telling);
+    double *full_width = xcalloc(count, sizeof *full_width);
     /* Width of each node's widest callee. */
     double *callee = xcalloc(f->nodes.count, sizeof *callee);
     for (size_t i = f->nodes.count; i-- > 1;) {
@@ -190,15 +190,15 @@ static void find_rows(const struct flame *f, double min_width, struct rows *rows
         bool hands_on = i && width >= HANDS_ON * width_of(f, &f->nodes.items[n->parent]) &&
                         callee[i] >= HANDS_ON * width;
         if (n->depth < count && width >= min_width && !hands_on)
-            telling[n->depth] += width;
+            full_width[n->depth] += width;
     }
     bool tall = HEAD + FOOT + (double)count * ROW > TALL;
     for (uint32_t d = 0; d < count; d++) {
-        bool thin = tall && telling[d] < ROW_LEAST * WIDTH;
+        bool thin = tall && full_width[d] < ROW_LEAST * WIDTH;
         rows->some_thin |= thin;
         rows->tops[d + 1] = rows->tops[d] + (thin ? THIN : ROW);
     }
-    free(telling);
+    free(full_width);
     free(callee);
 }
 

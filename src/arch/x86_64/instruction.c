@@ -275,7 +275,7 @@ uint64_t instruction_target(const uint8_t *code, const struct instruction *i, ui
 
 /* What follows these bytes in the code; NULL: the code differs. Reads nothing after the first
  * difference. */
-static const uint8_t *behind(const uint8_t *code, const char *bytes)
+static const uint8_t *skip_bytes(const uint8_t *code, const char *bytes)
 {
     for (; *bytes; bytes++, code++)
         if (*code != (uint8_t)*bytes)
@@ -290,21 +290,21 @@ bool instruction_hands_on(const void *function, uint64_t to)
     const uint8_t *code = function, *operand;
     int32_t distance;
     uint64_t target;
-    if ((operand = behind(code, landing)))
+    if ((operand = skip_bytes(code, landing)))
         code = operand;
-    if (!(code = behind(code, second_to_first)))
+    if (!(code = skip_bytes(code, second_to_first)))
         return false;
-    if ((operand = behind(code, jump))) {
+    if ((operand = skip_bytes(code, jump))) {
         memcpy(&distance, operand, 4);
         code = operand + 4 + distance;
         if ((uint64_t)(uintptr_t)code == to)
             return true;
-        if ((operand = behind(code, landing)))
+        if ((operand = skip_bytes(code, landing)))
             code = operand;
     }
-    if ((operand = behind(code, "\xf2"))) /* a prefix without effect here */
+    if ((operand = skip_bytes(code, "\xf2"))) /* a prefix without effect here */
         code = operand;
-    if (!(operand = behind(code, jump_by_table)))
+    if (!(operand = skip_bytes(code, jump_by_table)))
         return false;
     memcpy(&distance, operand, 4);
     memcpy(&target, operand + 4 + distance, 8);

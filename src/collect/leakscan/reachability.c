@@ -244,7 +244,7 @@ static void take_note(void *taker, uint32_t from, uint64_t word, uint32_t to)
 }
 
 /* A batch of words that may be pointers: several table lookups overlap. */
-struct looks {
+struct lookups {
     unsigned count;
     struct {
         uint64_t word;
@@ -254,8 +254,8 @@ struct looks {
     } items[LOOKAHEAD];
 };
 
-static inline void looks_finish(const struct reachability *f, struct looks *l, take_pointer *take,
-                                void *taker)
+static inline void lookups_finish(const struct reachability *f, struct lookups *l,
+                                  take_pointer *take, void *taker)
 {
     for (unsigned i = 0; i < l->count; i++)
         __builtin_prefetch(&f->blocks.items[l->items[i].cell[0]]);
@@ -270,7 +270,7 @@ static inline void looks_finish(const struct reachability *f, struct looks *l, t
     l->count = 0;
 }
 
-static inline void take_words(const struct reachability *f, struct looks *l, const char *bytes,
+static inline void take_words(const struct reachability *f, struct lookups *l, const char *bytes,
                               size_t size, uint32_t from, take_pointer *take, void *taker)
 {
     for (size_t at = 0; at + 8 <= size; at += 8) {
@@ -289,7 +289,7 @@ static inline void take_words(const struct reachability *f, struct looks *l, con
         l->items[l->count].cell = cell;
         l->items[l->count++].from = from;
         if (l->count == LOOKAHEAD)
-            looks_finish(f, l, take, taker);
+            lookups_finish(f, l, take, taker);
     }
 }
 
@@ -297,13 +297,13 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
                        uint32_t from, take_pointer *take, void *taker)
 {
     uint64_t start = range.start, end = range.end;
-    struct looks looks = {.count = 0};
+    struct lookups lookups = {.count = 0};
     start = (start + 7) & ~UINT64_C(7);
     while (start + 8 <= end) {
         struct address_range s = {start, end - start > BUFFER ? start + BUFFER : end};
         f->read(f->context, &s, 1, buffer);
-        take_words(f, &looks, buffer, s.end - s.start, from, take, taker);
-        looks_finish(f, &looks, take, taker);
+        take_words(f, &lookups, buffer, s.end - s.start, from, take, taker);
+        lookups_finish(f, &lookups, take, taker);
         start = s.end;
     }
 }
@@ -331,7 +331,7 @@ static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t 
     const struct reachability_block *b = f->blocks.items;
     uint64_t start = b[first].address;
     struct address_range s = {start, last_address};
-    struct looks looks = {.count = 0};
+    struct lookups lookups = {.count = 0};
     f->read(f->context, &s, 1, n->buffer);
     for (uint32_t i = first; i < end; i++) {
         if (may_be_empty_array(&b[i])) {
@@ -340,9 +340,9 @@ static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t 
             if (!length)
                 *vec_push(&n->empty) = i;
         }
-        take_words(f, &looks, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
+        take_words(f, &lookups, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
     }
-    looks_finish(f, &looks, take_note, n);
+    lookups_finish(f, &lookups, take_note, n);
 }
 
 static void *note_part(void *part)

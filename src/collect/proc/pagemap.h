@@ -23,7 +23,7 @@ enum page_flag {
 
 struct page_run {
     uint64_t start, end;
-    uint64_t flags; /* of enum page_flag, those that were asked for in `told` */
+    uint64_t flags; /* of enum page_flag, those that were asked for in `distinguished` */
 };
 
 struct page_runs {
@@ -33,8 +33,8 @@ struct page_runs {
 /* A descriptor, or -1: the process may not be read, or is gone. */
 int pagemap_open(pid_t pid);
 /* Appends the pages of [start, end) that have any of the flags `wanted`, in order. Pages that
- * differ in the flags `told` are in different runs. false: this could not be found out. */
-bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t told,
+ * differ in the flags `distinguished` are in different runs. false: this could not be found out. */
+bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t distinguished,
                   struct page_runs *out);
 
 /* The same for the pages of [start, end) that only this process has, or that are swapped out, or

@@ -408,7 +408,7 @@ static void take_suppressions(struct not_recorded *u, struct target *t)
     char *text = lsan_suppressions(path, &unread);
     if (unread)
         *vec_push(&t->profile.notes) =
-            xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns could not be told "
+            xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns cannot be known "
                       "without calling it; give these suppressions to 'tidemark leaks' as a file",
                       path);
     if (text)
