@@ -271,8 +271,8 @@ static void leave_out_peak(struct findings *f, uint32_t place)
     f->list.count = kept;
 }
 
-/* Who had most of the memory that is free now: what each function had at the peak, and does not
- * have in the footprint. */
+/* Adds a finding that names the function which had most of the memory that is free now: for each
+ * function, the bytes that were live at the peak and no longer were at the footprint. */
 static void add_retained(struct findings *f, int64_t bytes)
 {
     const struct profile *p = f->places.total.profile;

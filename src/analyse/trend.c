@@ -316,7 +316,7 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
         t->rate = rate_between(&all, 0, t->end);
         t->stopped = true;
     } else if (t->model == TREND_RAMP && t->stopped) {
-        t->stopped = t->began = false; /* it goes on after all, and grew more before */
+        t->stopped = t->began = false; /* it continues after all, and grew more before */
         t->begin = t->skipped;
         t->end = count - 1;
         t->rate = t->slope;

@@ -1,16 +1,17 @@
 /*
- * trend: how a series goes on, how much it grows at each step, how certain that is, and since when.
+ * trend: whether a series grows, how much at each step, how certain that is, and since when.
  *
  * A series may have parts: nothing and then growth, growth that stops, a warm-up and then less. The
- * last part is what goes on; slope and interval belong to it. `skipped` values are before it, and
- * `begin` and `end` are the values between which the series grew at all. Parts are found by a test
- * that chance passes once in a thousand times: for a series that only rises, by where its rises
- * are; for a noisy one, by how much better a bent line fits than a straight one.
+ * slope and its interval describe the last part, because that part is expected to continue. Before
+ * it are `skipped` values; the series grew between the values `begin` and `end`. A test with a
+ * significance level of 0.001 finds the parts: in a series that only rises, it compares where the
+ * rises are; in a noisy one, how much better a bent line fits than a straight one.
  *
- * A straight line through a series that rises in a few steps "proves" growth that is none, because
- * its residuals are not independent. So the interval comes from the differences between neighbours
- * if most of them are zero (few jumps: a wide interval) or all have the same sign. If the series is
- * noisy, it comes from a line whose error is widened by the correlation of its residuals.
+ * A straight line through a series that rises in a few steps "proves" growth where there is none,
+ * because its residuals are not independent. So the interval comes from the differences between
+ * neighbours if most of them are zero (few jumps: a wide interval) or all have the same sign. If
+ * the series is noisy, it comes from a line whose error is widened by the autocorrelation of its
+ * residuals.
  */
 #ifndef TIDE_ANALYSE_TREND_H
 #define TIDE_ANALYSE_TREND_H

@@ -105,7 +105,7 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
 }
 
 #define LOSES_ON    0.75 /* of the run: if the last block was lost later than this, */
-#define LOSES_PART  0.25 /* and the blocks were lost over this share of it, the leak goes on */
+#define LOSES_PART  0.25 /* and the blocks were lost over this share of it, the leak continues */
 #define LOSES_EARLY 0.5  /* of the run: if none was lost later, the leak happened early */
 
 static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)

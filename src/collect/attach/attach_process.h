@@ -1,6 +1,6 @@
 /*
- * attach_process: a helper process that runs inject.h. The collector goes on meanwhile, and the
- * kernel releases all threads of the program when the helper ends, for whatever reason.
+ * attach_process: a helper process that runs inject.h. The collector keeps running meanwhile. When
+ * the helper ends, for whatever reason, the kernel releases all threads of the program.
  *
  * Threads: one caller at a time for each struct. Ownership: attach_process_answer reaps the helper
  * and closes the pipe.

@@ -8,7 +8,7 @@
  * and calls tidemark_attach while all others run, so the program does not wait. If the program has
  * one thread only, that thread loads the library itself.
  * 3. All threads are stopped for a moment. If none is inside the bytes that are to be replaced,
- * these are written, and the program goes on.
+ * these are written, and the program continues.
  *
  * Restoring writes back the bytes of step 3. Once no thread is in a hook, the memory of the session
  * is freed. The library stays loaded, and the next attach uses it again.

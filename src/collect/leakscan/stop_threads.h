@@ -3,7 +3,7 @@
  *
  * It uses ptrace from a thread of its own: when that thread ends, for whatever reason, the kernel
  * releases all stopped threads. Threads are seized, not stopped by a signal, so the program and its
- * parent do not notice. A signal that arrives meanwhile is delivered when the thread goes on. The
+ * parent do not notice. A signal that arrives meanwhile is delivered when the thread continues. The
  * kernel restarts the system calls that threads wait in, except those that signal(7) lists as never
  * restarted (epoll_wait, sigtimedwait, semop, io_getevents, and sockets with a timeout): these
  * return EINTR.

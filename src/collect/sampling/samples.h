@@ -51,7 +51,7 @@ struct samples *samples_new(const struct sampled_session *session, const struct 
 void samples_begin(struct samples *s, struct target *t);
 /* Counts what happened up to the beginning of the last pass; with `all`, up to now. */
 void samples_drain(struct samples *s, bool all);
-/* Call it before the session pauses or goes on: what a thread waits in between is not recorded. */
+/* Call it before the session pauses or resumes: what a thread waits in between is not recorded. */
 void samples_pause(struct samples *s, bool paused);
 /* The thread (0: the whole process) waited for tidemark in this time, which does not count as a
  * wait of its own. */

@@ -181,7 +181,7 @@ void take_off_stack(struct samples *s, struct process *p, const struct perf_reco
 void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
 /* Examines waiting threads. Call it after a pass that has read everything up to `until_ns`. */
 void examine_waits(struct samples *s, uint64_t until_ns);
-/* Recording pauses or goes on: the time in between belongs to no wait. */
+/* Recording pauses or resumes: the time in between belongs to no wait. */
 void cut_waits(struct samples *s, bool paused, uint64_t time_ns);
 /* The thread ends, or is no longer followed. */
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);

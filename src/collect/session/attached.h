@@ -4,7 +4,7 @@
  *   ATTACHING  a helper process loads the library into the program (collect/attach)
  *   RECORDING  as any other session
  *   RESTORING  after Ctrl-C, --duration or `tidemark detach`: the program gets its own code back.
- *              The collector goes on reading, so that no thread waits for it in a hook
+ *              The collector keeps reading, so that no thread waits for it in a hook
  *   FINISHED   the file can be written
  */
 #ifndef TIDE_COLLECT_SESSION_ATTACHED_H

@@ -99,7 +99,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
     }
-    close(go[1]); /* the child goes on */
+    close(go[1]); /* the child continues */
     int failure = 0;
     ssize_t n = 0;
     while (!code && (n = read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR)

@@ -206,7 +206,7 @@ void compose_copy(struct session *s, uint64_t now, struct recording *r, struct s
 
 /*
  * If the collector is killed, the file has everything up to the last checkpoint. A forked copy
- * writes it, from memory that does not change for it, while the collector goes on.
+ * writes it, from memory that does not change for it, while the collector continues.
  */
 static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
 {
@@ -325,7 +325,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     snapshots_await(s);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
-        if (!t->ended) { /* it goes on without us */
+        if (!t->ended) { /* it continues without us */
             if (t->header) {
                 atomic_store(&t->header->detached, 1);
                 wire_move_tick(t->header);

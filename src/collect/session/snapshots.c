@@ -1,6 +1,6 @@
 /*
  * Snapshots: the recording so far, each in a file of its own, written by a forked copy of the
- * collector while the collector goes on.
+ * collector while the collector continues.
  *
  * The program or `tidemark ctl` ask for them, or the collector takes them itself: periodically, or
  * when memory reaches a limit that the user set (triggers.h). Of these automatic ones only the
@@ -49,7 +49,7 @@ static char *chosen_name(const struct session *s, unsigned number)
     return xasprintf("%.*s.snapshot%u.tide", (int)size, file, number);
 }
 
-/* `tidemark ctl` waits until the file exists; a program goes on meanwhile. */
+/* `tidemark ctl` waits until the file exists; a program keeps running meanwhile. */
 static bool is_waited_for(const struct client *asker)
 {
     return asker && asker->request.process;

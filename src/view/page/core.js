@@ -10,7 +10,7 @@
 //
 //     core.files     names of the recordings, one or two
 //     core.mode      "embedded": the commands run in the page; "serve": `tidemark view` runs them
-//     core.live      true: the recording still goes on, and core.refresh() takes a new look
+//     core.live      true: the recording still runs, and core.refresh() reads it again
 //     core.limits    what `--limit` found, or []
 //     core.source(path)  [[line, text], ...] of an embedded source file, or null
 import {Engine} from "./engine.js";

@@ -3,7 +3,7 @@
  *
  * It is what the kernel puts on a stack before it calls a signal handler: the return address, whose
  * code calls rt_sigreturn, and above it all registers. A thread that was made to call something
- * finds it on its stack: if its tracer is killed meanwhile, the thread goes on where it was. A
+ * finds it on its stack: if its tracer is killed meanwhile, the thread continues where it was. A
  * system call that it waited in is restarted, except for those for which the kernel itself keeps
  * state (sleeping, poll): these end with EINTR.
  */
