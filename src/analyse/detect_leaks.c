@@ -8,14 +8,18 @@
 #include "analyse/leak_scan.h"
 
 /* A single lost block is not worth anybody's time unless it is large; one per event is. */
-#define LEAK_BYTES  256
-#define LEAK_REPEAT 10 /* so many blocks, allocated at different times, or so much together: */
+#define LEAK_BYTES 256
+/* A leak counts as repeated if it has so many blocks, and if these were allocated at different times
+ * or have so many bytes. */
+#define LEAK_REPEAT 10
 #define LEAK_MUCH   (4 * KIB)
-#define LEAK_LEAST  0.0005     /* share of the peak, or */
-#define LEAK_ALWAYS (16 * KIB) /* bytes */
-#define LEAK_ONCE   (64 * KIB) /* bytes, if there are fewer blocks, */
-#define LEAK_SHARE  0.1        /* and share of the peak */
-#define LEAK_WEIGHT 2          /* a longer run would lose more */
+/* A repeated leak is reported from this share of the peak or from so many bytes on. */
+#define LEAK_LEAST  0.0005
+#define LEAK_ALWAYS (16 * KIB)
+/* One that is not repeated must reach so many bytes and this share of the peak. */
+#define LEAK_ONCE   (64 * KIB)
+#define LEAK_SHARE  0.1
+#define LEAK_WEIGHT 2 /* a longer run would lose more */
 
 struct age {
     uint64_t first_ns, last_ns;

@@ -22,9 +22,10 @@
 #define MAPPED_SLACK 1.1
 #define KEPT_BYTES   (4 * MIB)
 #define KEPT_SHARE   0.25 /* of anonymous memory */
-#define PINNED_SHARE 0.25 /* of what is kept: the part that live blocks keep */
-#define RECENT_SHARE 0.9  /* of the highest: if the last moment reaches this, it is used */
-/* Of resident memory: if no moment reaches this, the one with the highest RSS is used. */
+#define PINNED_SHARE 0.25 /* share of the kept memory that live blocks must keep */
+/* The last moment is used if it reaches this share of the highest. */
+#define RECENT_SHARE 0.9
+/* If no moment reaches this share of resident memory, the one with the highest RSS is used. */
 #define BESIDE_SHARE   0.1
 #define ARENAS_OF_PART 0.5
 
@@ -35,7 +36,8 @@ static uint64_t mappings_of(const struct footprint *l)
     return l->parts[PART_MAPPED] + l->parts[PART_SHARED] + l->parts[PART_FILES];
 }
 
-#define KEPT_TIME 0.1 /* of the run: what is freed just before the end does not matter */
+/* What is freed in this last share of the run does not matter. */
+#define KEPT_TIME 0.1
 
 /* Did the blocks that used this memory end some time before the run's end? Memory that is used
  * again and again, or freed just before the end, does not matter. `freed` bytes were live at the

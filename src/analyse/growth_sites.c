@@ -12,14 +12,17 @@
 
 #define CANDIDATES 64 /* functions of a domain whose series are computed */
 /* Points of a series; if there are more marks, some are taken at even distances. */
-#define MOMENTS     4096
-#define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
-#define OTHER_SHARE 0.02 /* of the live heap: a gain that is not steady must reach this for a row */
+#define MOMENTS 4096
+#define SITE_SHARE                                                                                 \
+    0.005 /* a function with less of the gain of all has no row, unless it lost blocks */
+/* A function whose gain is not steady has a row from this share of the live heap and from so many
+ * bytes on. */
+#define OTHER_SHARE 0.02
 #define OTHER_LEAST 16384
-/* Of the run, at its end: if the last rise was before that, it has stopped. */
+/* A function has stopped growing if its last rise was before this last share of the run. */
 #define QUIET       0.2
-#define WHOLE_SHARE 0.9  /* of what is lost: nearly all */
-#define FREED_SHARE 0.95 /* of what grew: nearly all */
+#define WHOLE_SHARE 0.9  /* this share of the lost bytes counts as all of them */
+#define FREED_SHARE 0.95 /* this share of the growth counts as all of it */
 
 struct finder {
     struct growth *g;

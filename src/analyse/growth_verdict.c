@@ -10,30 +10,39 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-#define PROCESS_GAIN (256 * KIB) /* for sizes of the process: less may be the recorder's */
-/* Seconds of growth, if there are no marks: less is the program's start. */
-#define TIME_LEAST  1.0
-#define TIME_PART   0.1       /* share of the size, if there are no marks */
-#define TIME_GAIN   (1 * MIB) /* for functions, if there are no marks */
-#define TIME_SHARE  0.25      /* the same, as a share of the peak */
-#define STEPS_GAIN  (1 * MIB) /* for sizes of the process that rise in steps */
-#define STEPS_SHARE 0.05      /* the same, as a share of the size */
-#define LOST_SHARE  0.1       /* of what grows: lost blocks decide the verdict from this share on */
+/* Sizes of the process must gain so many bytes: less may be the recorder's. */
+#define PROCESS_GAIN (256 * KIB)
+/* If there are no marks, growth must last so many seconds (less is the program's start), and gain
+ * this share of the size. */
+#define TIME_LEAST 1.0
+#define TIME_PART  0.1
+/* If there are no marks, functions must gain so many bytes and this share of the peak. */
+#define TIME_GAIN  (1 * MIB)
+#define TIME_SHARE 0.25
+/* Sizes of the process that rise in steps must gain so many bytes and this share of the size. */
+#define STEPS_GAIN  (1 * MIB)
+#define STEPS_SHARE 0.05
+#define LOST_SHARE  0.1 /* lost blocks decide the verdict from this share of the growth on */
 /* If blocks were lost between so many pairs of marks, it happens again and again. */
-#define LOST_RISES     3
-#define LOST_MUCH      (64 * KIB) /* lost bytes that count even if it happened less often */
-#define LIVE_MUCH      (64 * KIB) /* live bytes that count in any process */
-#define SHARE_LEAST    0.01       /* of RSS: less is not worth a verdict */
-#define LIVE_SHARE     0.25 /* of what RSS gains: growing live blocks decide from this share on */
-#define ARENAS_SHARE   0.5  /* of the other mappings: arenas are not read at every mark */
-#define RESIDENT_SHARE 0.5  /* of what is mapped: then it counts as touched */
-#define MOST_SHARE     0.8  /* of what all functions gained: nearly all */
-#define HELD_LEAST     (4 * MIB) /* beyond live blocks, to be worth mentioning */
-#define HELD_GROWS     (1 * MIB) /* the same if it grows */
-#define HELD_SHARE     0.25      /* of anonymous RSS */
-#define PINNED_SHARE   0.25      /* of what is kept: the part that live blocks keep */
-#define RISE_LEAST     (16 * KIB)
-#define FALLS          1.5 /* times the deepest fall of a series: a smaller rise does not count */
+#define LOST_RISES  3
+#define LOST_MUCH   (64 * KIB) /* lost bytes that count even if it happened less often */
+#define LIVE_MUCH   (64 * KIB) /* live bytes that count in any process */
+#define SHARE_LEAST 0.01       /* less than this share of RSS is not worth a verdict */
+#define LIVE_SHARE  0.25 /* growing live blocks decide from this share of the gain of RSS on */
+/* Arenas decide from this share of the other mappings on. They are not read at every mark. */
+#define ARENAS_SHARE 0.5
+/* Mapped memory counts as touched if this share of it became resident. */
+#define RESIDENT_SHARE 0.5
+#define MOST_SHARE     0.8 /* this share of the gain of all functions counts as nearly all of it */
+/* Free memory that the process keeps matters from so many bytes on (fewer if it grows) and from this
+ * share of anonymous RSS on. */
+#define HELD_LEAST   (4 * MIB)
+#define HELD_GROWS   (1 * MIB)
+#define HELD_SHARE   0.25
+#define PINNED_SHARE 0.25 /* it is fragmentation if live blocks keep this share of it */
+/* A rise counts if it has so many bytes more than so many times the deepest fall of its series. */
+#define RISE_LEAST   (16 * KIB)
+#define FALLS_FACTOR 1.5
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
@@ -155,7 +164,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
     rise -= noise_of_live(g, line);
-    return rise >= FALLS * t->fall + least && rise >= SHARE_LEAST * rss;
+    return rise >= FALLS_FACTOR * t->fall + least && rise >= SHARE_LEAST * rss;
 }
 
 bool growth_pins_matter(const struct growth *g)
@@ -351,7 +360,7 @@ static bool function_rose(const struct growth *g)
     for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
         const struct growth_site *s =
             i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
-        if ((double)s->bytes >= FALLS * s->trend.fall + RISE_LEAST &&
+        if ((double)s->bytes >= FALLS_FACTOR * s->trend.fall + RISE_LEAST &&
             (double)s->bytes >= SHARE_LEAST * growth_last(g, GROWTH_RSS))
             return true;
     }

@@ -2,26 +2,37 @@
 
 #include <math.h>
 
-#define NOTHING 0.01 /* of the largest difference: below this a difference counts as zero */
-/* If more than this share of the differences is zero, it is a series of steps. */
-#define MOSTLY 0.5
-#define POWER  0.84 /* normal quantile: detected four times in five */
-#define WALK   0.9  /* correlation of residuals: no line has noise like that */
-#define FALLS  0.05 /* of what a series rises: if it falls by less, it only ever rises */
-#define EXACT  1e-9 /* of the squares of all differences: no spread except rounding */
-/* Of the spread of all: if more is left, noise has chosen the part, not a warm-up. */
-#define WARMER      0.7
-#define LATE_HALF   0.25 /* of what the early half gained: less is not steady growth */
-#define LATE_FILLED 0.6  /* the same, for what is left when most has come */
-#define LATE_LEAST                                                                                 \
-    4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
-#define ALIKE       0.25 /* of the mean rise: from this on, a rise counts as one of them */
-#define STEPS_LEAST 3    /* rises that are needed to call them steps that go on */
-#define TEETH       2    /* falls of most of the range that are needed to call it a sawtooth */
-#define TOOTH       0.4
-/* Times half the 95 % interval. Many lines and every function are tested: a flat one should not
- * pass for growing more than once in some ten thousand times. */
-#define SURE 2
+/* A difference counts as a jump from this share of the largest difference on. */
+#define JUMP_SHARE 0.01
+/* If less than this share of the differences are jumps, the series rises in steps. */
+#define STEPS_SHARE 0.5
+#define POWER       0.84 /* normal quantile for a slope that is detected four times in five */
+/* If the residuals are correlated more than this, the series is a random walk, not a line. */
+#define WALK_CORRELATION 0.9
+/* A series that falls by at most this share of what it rises counts as one that only rises. */
+#define FALLS_SHARE 0.05
+/* A smaller share of the sum of squared differences is rounding, not spread. */
+#define ROUNDING_SHARE 1e-9
+/* Values are skipped as a warm-up if those after it have at most this share of the spread of all;
+ * otherwise noise may have chosen where the warm-up ends. */
+#define WARM_UP_SHARE 0.7
+/* Growth is steady if the later half gains at least this share of what the early half gained. */
+#define LATE_SHARE 0.25
+/* The same for the rest of a series that gained most of its size before. */
+#define LATE_SHARE_FILLED 0.6
+/* Steady growth needs so many rises in the later half. The running maximum of random sizes rises
+ * there 0.7 times on average. */
+#define LATE_LEAST 4
+/* Only rises of at least this share of the mean rise are counted there. */
+#define RISE_SHARE  0.25
+#define STEPS_LEAST 3 /* a plateau after fewer rises counts as steps */
+/* A sawtooth has so many falls of at least this share of its range. */
+#define TEETH_LEAST 2
+#define TOOTH_SHARE 0.4
+/* Growth is certain if the slope is more than so many times half its 95 % interval. The many series
+ * and functions of a recording are tested; a flat one should pass at most about once in ten
+ * thousand times. */
+#define SURE_FACTOR 2
 
 const char *trend_model_name(enum trend_model m)
 {
@@ -72,13 +83,14 @@ static size_t warm_up(const struct series *s)
         double spread = squares - 2 * rate * both + rate * rate * lengths;
         if (i > n / 2)
             continue;
-        score = (spread > EXACT * squares ? spread : 0) / (m * m);
+        score = (spread > ROUNDING_SHARE * squares ? spread : 0) / (m * m);
         if (score <= least) {
             least = score;
             best = i;
         }
     }
-    return least <= WARMER * score ? best : 0; /* the last score is that of the whole series */
+    return least <= WARM_UP_SHARE * score ? best
+                                          : 0; /* the last score is that of the whole series */
 }
 
 static size_t count_jumps(const struct series *s)
@@ -88,7 +100,7 @@ static size_t count_jumps(const struct series *s)
     for (size_t i = 1; i < s->count; i++)
         most = fmax(most, fabs(s->y[i] - s->y[i - 1]));
     for (size_t i = 1; i < s->count; i++)
-        jumps += fabs(s->y[i] - s->y[i - 1]) > NOTHING * most;
+        jumps += fabs(s->y[i] - s->y[i - 1]) > JUMP_SHARE * most;
     return jumps;
 }
 
@@ -101,7 +113,7 @@ static bool one_way(const struct series *s)
         up += fmax(s->y[i] - s->y[i - 1], 0);
         down += fmax(s->y[i - 1] - s->y[i], 0);
     }
-    return fmin(up, down) <= FALLS * fmax(up, down);
+    return fmin(up, down) <= FALLS_SHARE * fmax(up, down);
 }
 
 struct estimate {
@@ -179,7 +191,7 @@ static bool is_sawtooth(const double *y, size_t count)
         low = fmin(low, y[i]);
         high = fmax(high, y[i]);
     }
-    double tooth = TOOTH * (high - low);
+    double tooth = TOOTH_SHARE * (high - low);
     for (size_t i = 1; i < count && tooth > 0; i++) {
         top = falling ? top : fmax(top, y[i]);
         bottom = falling ? fmin(bottom, y[i]) : bottom;
@@ -192,7 +204,7 @@ static bool is_sawtooth(const double *y, size_t count)
             top = y[i];
         }
     }
-    return teeth >= TEETH;
+    return teeth >= TEETH_LEAST;
 }
 
 static size_t count_rises(const struct series *s, size_t from)
@@ -210,7 +222,7 @@ static size_t count_alike(const struct series *s, size_t from)
     double mean = (s->y[s->count - 1] - s->y[0]) / fmax((double)count_rises(s, 0), 1);
     size_t rises = 0;
     for (size_t i = from + 1; i < s->count; i++)
-        rises += s->y[i] - s->y[i - 1] >= ALIKE * mean;
+        rises += s->y[i] - s->y[i - 1] >= RISE_SHARE * mean;
     return rises;
 }
 
@@ -222,7 +234,7 @@ static bool is_steady(const struct series *s)
     while (s->x && late > 0 && at(s, late) - x0 > (x1 - x0) / 2)
         late--;
     return one_way(s) && s->y[s->count - 1] > s->y[0] && count_alike(s, late) >= LATE_LEAST &&
-           late_half_grows(s, 1, LATE_HALF);
+           late_half_grows(s, 1, LATE_SHARE);
 }
 
 /* Was it filled by more and larger rises than those that are left? The rest may be the last of
@@ -285,10 +297,10 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     t->jumps = count_jumps(&s);
     bool filled = is_filled(&all, t->skipped);
     t->steady = is_steady(&s) && !filled;
-    bool steps = (double)t->jumps < MOSTLY * (double)(s.count - 1);
+    bool steps = (double)t->jumps < STEPS_SHARE * (double)(s.count - 1);
     double correlation = 0;
     struct estimate e = steps ? by_differences(&s) : by_line(&s, &correlation);
-    if (!steps && (correlation > WALK || one_way(&s)))
+    if (!steps && (correlation > WALK_CORRELATION || one_way(&s)))
         e = by_differences(&s);
     double q = trend_quantile(e.freedom);
     t->slope = e.slope;
@@ -297,9 +309,9 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     t->detectable = (q + POWER) * e.error;
     bool parts = t->jumps && (steps || one_way(&s));
     bool ramp = t->low > 0 || t->high < 0;
-    if (ramp && parts && !late_half_grows(&s, t->slope, filled ? LATE_FILLED : LATE_HALF))
+    if (ramp && parts && !late_half_grows(&s, t->slope, filled ? LATE_SHARE_FILLED : LATE_SHARE))
         ramp = false;
-    t->sure = ramp && fabs(t->slope) > SURE * (t->slope - t->low);
+    t->sure = ramp && fabs(t->slope) > SURE_FACTOR * (t->slope - t->low);
     bool stopped = t->stopped && t->rate > 0 && !t->sure;
     t->model = stopped && (t->rises >= STEPS_LEAST || !one_way(&all)) ? TREND_PLATEAU
                : ramp                                                 ? TREND_RAMP

@@ -104,9 +104,12 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
     }
 }
 
-#define LOSES_ON    0.75 /* of the run: if the last block was lost later than this, */
-#define LOSES_PART  0.25 /* and the blocks were lost over this share of it, the leak continues */
-#define LOSES_EARLY 0.5  /* of the run: if none was lost later, the leak happened early */
+/* A leak continues if its last block was lost after this share of the run, and if the time between
+ * its first and its last block is at least this share of it. */
+#define LOSES_ON   0.75
+#define LOSES_PART 0.25
+/* A leak happened early if no block was lost after this share of the run. */
+#define LOSES_EARLY 0.5
 
 static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
@@ -132,10 +135,10 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
         return;
     if (work_end_ns(p) < run) /* the leak scan takes time, but is not part of the program's work */
         run = work_end_ns(p) > last ? work_end_ns(p) : last;
-    bool goes_on = (double)last >= LOSES_ON * (double)run &&
-                   (double)(last - n->first_ns) >= LOSES_PART * (double)run;
+    bool continues = (double)last >= LOSES_ON * (double)run &&
+                     (double)(last - n->first_ns) >= LOSES_PART * (double)run;
     say(out, ", the last at %T of %T%r", last, run,
-        goes_on                                    ? ": a longer run loses more"
+        continues                                  ? ": a longer run loses more"
         : (double)last < LOSES_EARLY * (double)run ? ": none since"
                                                    : "");
 }

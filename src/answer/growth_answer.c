@@ -5,11 +5,12 @@
 #include "answer/growth.h"
 #include "answer/location.h"
 
-#define NAMED      2    /* how many functions a sentence names */
-#define NAME_WIDTH 32   /* columns of each */
-#define NAME_LEAST 0.1  /* of the largest: from this on, others are named or counted beside it */
-#define PART_LEAST 0.05 /* of the gain of RSS: from this on, a part is mentioned */
-#define MOSTLY     0.8  /* of the gain: nearly all of it */
+#define NAMED      2  /* how many functions a sentence names */
+#define NAME_WIDTH 32 /* columns of each */
+/* Other functions are named or counted if they have at least this share of the largest. */
+#define NAME_LEAST 0.1
+#define PART_LEAST 0.05 /* a part below this share of the gain of RSS is not mentioned */
+#define MOSTLY     0.8  /* from this share of the gain on, it counts as explained */
 
 /* In words; "not explained" for GROWTH_PARTS. */
 static const char *part_title(enum growth_part part)

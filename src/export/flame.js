@@ -34,7 +34,7 @@
       path.push(b);
     });
     boxes.forEach(function (b) {
-      b.passes = b.caller && b.w >= number('hands') * b.caller.w - 0.01 && b.callee >= number('hands') * b.w - 0.01;
+      b.passes = b.caller && b.w >= number('passes') * b.caller.w - 0.01 && b.callee >= number('passes') * b.w - 0.01;
     });
   }
 

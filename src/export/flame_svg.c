@@ -19,9 +19,12 @@
 
 /* In a picture higher than a window, a row that nearly only passes on what its callers have is
  * drawn thin, so that a deep stack shows where it branches. */
-#define THIN      4
-#define HANDS_ON  0.99 /* of a box's width is its caller's, and belongs to one callee */
-#define ROW_LEAST 0.02 /* of the picture must be other boxes for a row with text */
+#define THIN 4
+/* A box passes on what its caller has if it has at least this share of its caller's width, and one
+ * callee has at least this share of its own. */
+#define PASSES_ON 0.99
+/* If all other boxes of a row have less than this share of the picture's width, the row is thin. */
+#define ROW_LEAST 0.02
 
 /* Hues by kind of frame, one table per palette: degrees, saturation, lightness. The name shifts hue
  * and lightness a little, always in the same way. */
@@ -187,9 +190,9 @@ static void find_rows(const struct flame *f, double min_width, struct rows *rows
     for (size_t i = 0; i < f->nodes.count; i++) {
         const struct flame_node *n = &f->nodes.items[i];
         double width = width_of(f, n);
-        bool hands_on = i && width >= HANDS_ON * width_of(f, &f->nodes.items[n->parent]) &&
-                        callee[i] >= HANDS_ON * width;
-        if (n->depth < count && width >= min_width && !hands_on)
+        bool passes_on = i && width >= PASSES_ON * width_of(f, &f->nodes.items[n->parent]) &&
+                         callee[i] >= PASSES_ON * width;
+        if (n->depth < count && width >= min_width && !passes_on)
             full_width[n->depth] += width;
     }
     bool tall = HEAD + FOOT + (double)count * ROW > TALL;
@@ -306,9 +309,9 @@ void flame_write_svg(const struct flame *f, const struct flame_options *o, struc
         svg_label(out, WIDTH - PAD, 54, "class=\"k\" text-anchor=\"end\"",
                   "thin rows: calls that only lead to the next");
         strbuf_printf(out,
-                      "<g id=\"rows\" data-row=\"%d\" data-thin=\"%d\" data-hands=\"%g\" "
+                      "<g id=\"rows\" data-row=\"%d\" data-thin=\"%d\" data-passes=\"%g\" "
                       "data-least=\"%g\" data-foot=\"%d\"></g>\n",
-                      ROW, THIN, HANDS_ON, ROW_LEAST * WIDTH, FOOT);
+                      ROW, THIN, PASSES_ON, ROW_LEAST * WIDTH, FOOT);
     }
     put_boxes(f, &shown, &rows, height, out);
     strbuf_puts(out, "<script><![CDATA[\n");
