@@ -28,8 +28,8 @@ static const char *program_of(const struct profile *p)
 /* --- one process ------------------------------------------------------------------------------ */
 
 /* Takes ownership of `process`. NULL: nothing is known about this process. */
-static struct process_findings *look(const struct recording *r, const struct query *q,
-                                     char *process, int *code, struct err *err)
+static struct process_findings *analyse_process(const struct recording *r, const struct query *q,
+                                                char *process, int *code, struct err *err)
 {
     struct process_findings *p = xcalloc(1, sizeof *p);
     *p = (struct process_findings){.process = process, .query = *q};
@@ -62,7 +62,7 @@ static int by_memory(const void *a, const void *b)
 
 static void add_basis(struct findings_all *all, const struct findings *f)
 {
-    all->looked++;
+    all->analysed++;
     all->lost_bytes = wrapped(all->lost_bytes, f->basis.lost_bytes);
     all->lost_blocks = wrapped(all->lost_blocks, f->basis.lost_blocks);
     all->planted_bytes += f->planted_bytes;
@@ -248,7 +248,8 @@ static void analyse_others(struct findings_all *all, struct joining *j, const st
             break;
         }
         int code;
-        struct process_findings *p = look(r, q, answer_process_word(r, order[i]), &code, NULL);
+        struct process_findings *p =
+            analyse_process(r, q, answer_process_word(r, order[i]), &code, NULL);
         if (!p)
             continue;
         take(all, j, &p->findings);
@@ -296,7 +297,7 @@ static const struct findings *findings_again(struct findings_all *all, const str
             return &all->of.items[i]->findings;
     int code;
     struct process_findings *again =
-        look(all->recording, q, answer_process_word(all->recording, p), &code, NULL);
+        analyse_process(all->recording, q, answer_process_word(all->recording, p), &code, NULL);
     *vec_push(&all->of) = again;
     return &again->findings;
 }
@@ -317,7 +318,7 @@ static void finish(struct findings_all *all, const struct joining *j, const stru
         for (uint32_t k = 0; k < j->programs.strings.count; k++)
             if (strcmp(strpool_get(&j->programs, k), program_of(e->profile)) == 0) {
                 e->alike = counted(&j->alike, k);
-                e->not_looked = e->alike - counted(&j->counts, k);
+                e->not_analysed = e->alike - counted(&j->counts, k);
                 e->workers = counted(&j->workers, k);
                 e->unknown = counted(&j->unknown, k);
             }
@@ -338,7 +339,7 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
     struct joining joining = {0};
     int code;
     *all = (struct findings_all){.recording = r};
-    struct process_findings *chosen = look(r, q, NULL, &code, err);
+    struct process_findings *chosen = analyse_process(r, q, NULL, &code, err);
     if (!chosen)
         return code;
     *vec_push(&all->of) = chosen;

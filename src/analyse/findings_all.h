@@ -36,7 +36,7 @@ struct joined_finding {
     struct finding sum;            /* the same with bytes, blocks and worth of all processes */
     VEC(uint32_t) pids;            /* the processes that have it; the first is that of `profile` */
     uint32_t alike;                /* number of processes of that program, including these */
-    uint32_t not_looked;           /* how many of `alike` were not analysed */
+    uint32_t not_analysed;         /* how many of `alike` were not analysed */
     uint32_t workers; /* how many of `alike` another one forked; 0: not all of `pids` are such */
     uint32_t unknown; /* for how many of `alike` it is not known what they lost */
 };
@@ -48,7 +48,7 @@ struct findings_all {
     VEC(struct joined_finding) list; /* the most worthwhile first, at most FINDINGS_MAX */
     uint64_t largest_bytes;          /* the size of the largest process */
     uint64_t longest_ns;             /* the run time of the longest-running process */
-    size_t looked;                   /* number of processes that were analysed */
+    size_t analysed;                 /* number of processes that were analysed */
     size_t left_out; /* number of processes that were not analysed, for lack of time */
     int64_t lost_bytes, lost_blocks; /* of all that were analysed */
     uint64_t planted_bytes, planted_blocks;

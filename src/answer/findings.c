@@ -56,15 +56,15 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
         b->temporary_share * 100, b->overhead_share * 100);
     if (b->residency_known)
         say(out, "; %B were never touched", b->untouched_bytes);
-    if (all->looked < 2)
+    if (all->analysed < 2)
         return;
-    if (all->looked == 2)
+    if (all->analysed == 2)
         strbuf_puts(out, "; the other process");
     else
-        say(out, "; the other %N processes", all->looked - 1);
+        say(out, "; the other %N processes", all->analysed - 1);
     say(out, " lost %B", wrapped_less(all->lost_bytes, b->lost_bytes));
     if (is_clean(all))
-        say(out, ", and %r nothing worth your time either", all->looked == 2 ? "has" : "have");
+        say(out, ", and %r nothing worth your time either", all->analysed == 2 ? "has" : "have");
 }
 
 /* If there are several processes: which of them have the finding. */
@@ -77,7 +77,7 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
     if (j->pids.count == 1)
         say(out, ", in process %d (", p->pid);
     else
-        say(out, ", in %r%d of %d %r of ", j->not_looked ? "at least " : "", j->pids.count,
+        say(out, ", in %r%d of %d %r of ", j->not_analysed ? "at least " : "", j->pids.count,
             j->workers ? j->workers : j->alike, j->workers ? "workers" : "processes");
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
@@ -136,7 +136,7 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
 {
     const struct answer *a = &findings_chosen(all)->places.total;
     size_t start = 0;
-    if (all->looked > 1 || all->left_out) {
+    if (all->analysed > 1 || all->left_out) {
         summary_processes(a->recording, NULL, s, out);
         start = out->size;
     } else {
@@ -181,7 +181,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
     next_word(out, file);
     if (asked)
         unit_process(out, asked);
-    else if (all->looked > 1 && !leak) /* `leaks` covers all processes anyway */
+    else if (all->analysed > 1 && !leak) /* `leaks` covers all processes anyway */
         say(out, " --process %d", j->of->places.total.profile->pid);
     if (leak || kind == FINDING_GROWTH || kind == FINDING_FRAGMENTED)
         return;

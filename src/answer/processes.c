@@ -10,7 +10,7 @@
 
 #define PROCESS_LINES 6 /* and one line before, one after them */
 #define NOBODY        SIZE_MAX
-#define SMALL_SHARE   100                 /* less than this part of the largest counts as small */
+#define SMALL_SHARE   100                 /* less than 1/100 of the largest counts as small */
 #define MAPPED_LEAST  ((uint64_t)1 << 20) /* besides the heap, to be worth mentioning */
 
 /* One program of a process, as the tree shows it. */
@@ -45,7 +45,7 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
     size_t start = summary_begin(out, s, "processes");
     unit_count(out, (int64_t)r->profiles.count);
     if (!chosen) {
-        strbuf_puts(out, ", this is about all of them; --process PID looks at one");
+        strbuf_puts(out, ", this is about all of them; --process PID shows one");
     } else if (chosen->together) {
         strbuf_puts(out, ", all together here; --process PID picks one");
     } else {

@@ -21,7 +21,7 @@ static void json_untouched(struct json *j, const struct profile *p)
         json_null(j, "live_time_ns");
     }
     json_value(j, "freed", u.freed);
-    json_value(j, "freed_looked_at", u.freed_looked);
+    json_value(j, "freed_looked_at", u.freed_examined);
     json_end(j);
 }
 

@@ -155,7 +155,7 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
         strbuf_puts(out, "not known of what was live");
     }
     say(out, "; %B of %B in %N large blocks when they were freed\n", u.freed.amount,
-        u.freed_looked.amount, u.freed_looked.count);
+        u.freed_examined.amount, u.freed_examined.count);
 }
 
 static void line_cpu(const struct profile *p, const struct sampled_totals *t, const struct style *s,

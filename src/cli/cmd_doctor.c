@@ -205,7 +205,7 @@ static void check_system(struct finding *f)
 
 static const struct check {
     const char *name;
-    void (*look)(struct finding *f);
+    void (*check)(struct finding *f);
 } checks[] = {
     {"system", check_system},
     {"library", check_library},
@@ -305,9 +305,9 @@ int cmd_doctor(int argc, char **argv)
     struct finding findings[CHECKS] = {0};
     bool works = true;
     for (size_t i = 0; i < CHECKS; i++) {
-        checks[i].look(&findings[i]);
+        checks[i].check(&findings[i]);
         /* The trial uses everything that a recording of the heap needs. */
-        if (checks[i].look == check_recording)
+        if (checks[i].check == check_recording)
             works = findings[i].state != DOCTOR_MISSING;
     }
     (json ? print_json : print_text)(findings, works);

@@ -32,7 +32,7 @@ static const char help[] =
     "needs\n"
     "no network and no server, and may be sent to others. Of two recordings it shows the "
     "difference.\n"
-    "Of a process that is being recorded it shows the state so far, and takes new looks.\n"
+    "For a process that is being recorded, it shows the state so far and updates it.\n"
     "\n"
     "  -o FILE, --output FILE\n"
     "                   where to write (default: FILE.html)\n"

@@ -31,7 +31,7 @@ struct screen {
     bool ended;   /* there will be no more refreshes */
     bool help;
     char message[256];
-    uint64_t next_look_ns;
+    uint64_t next_refresh_ns;
     struct style style;
     sigset_t while_waiting; /* the signals that are blocked while waiting */
 };
@@ -378,20 +378,20 @@ static void take_state(struct screen *s)
         s->recording = r;
     }
     uint64_t now = monotonic_ns(), cost = (now - s->live->asked_ns) * REFRESH_COST;
-    s->next_look_ns = now + (cost > s->options->refresh_ns ? cost : s->options->refresh_ns);
+    s->next_refresh_ns = now + (cost > s->options->refresh_ns ? cost : s->options->refresh_ns);
 }
 
 /* Waits for a key, an answer, a signal, or the time of the next refresh. false: the terminal went
  * away. */
 static bool wait_for_something(struct screen *s)
 {
-    bool looks = s->live && !s->ended && !s->held;
+    bool refreshes = s->live && !s->ended && !s->held;
     uint64_t now = monotonic_ns();
     struct pollfd on[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                           {.fd = looks ? s->live->fd : -1, .events = POLLIN}};
+                           {.fd = refreshes ? s->live->fd : -1, .events = POLLIN}};
     struct timespec wait = {0}, *until = NULL;
-    if (looks && s->live->fd < 0) {
-        uint64_t left = now < s->next_look_ns ? s->next_look_ns - now : 0;
+    if (refreshes && s->live->fd < 0) {
+        uint64_t left = now < s->next_refresh_ns ? s->next_refresh_ns - now : 0;
         wait = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
         until = &wait;
     }
@@ -401,7 +401,7 @@ static bool wait_for_something(struct screen *s)
         return false;
     if (on[1].revents)
         take_state(s);
-    else if (looks && s->live->fd < 0 && monotonic_ns() >= s->next_look_ns) {
+    else if (refreshes && s->live->fd < 0 && monotonic_ns() >= s->next_refresh_ns) {
         struct err err = {{0}};
         if (live_recording_ask(s->live, &err)) {
             tell(s, err.text);
@@ -433,7 +433,7 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
                        .live = live,
                        .recording = recording,
                        .within = o->query.query.focus.within,
-                       .next_look_ns = monotonic_ns() + o->refresh_ns,
+                       .next_refresh_ns = monotonic_ns() + o->refresh_ns,
                        .style = style_of(STDOUT_FILENO)};
     s.style.colour = false;
     setlocale(LC_CTYPE, "");

@@ -192,7 +192,7 @@ struct untouched untouched_of(const struct profile *p)
         const struct freed_look *k = &p->looks.items[i];
         struct value all = {(int64_t)k->bytes, (int64_t)k->blocks},
                      untouched = {(int64_t)k->untouched, (int64_t)k->untouched_blocks};
-        value_join(&u.freed_looked, all, false);
+        value_join(&u.freed_examined, all, false);
         value_join(&u.freed, untouched, false);
     }
     return u;

@@ -76,8 +76,8 @@ bool metric_measures(enum metric metric, uint32_t domain);
 struct untouched {
     const struct scan *scan; /* the scan that saw the live part; NULL: none did */
     struct value live;
-    struct value freed;        /* never touched, of large blocks when they were freed */
-    struct value freed_looked; /* all large blocks that were examined then */
+    struct value freed;          /* never touched, of large blocks when they were freed */
+    struct value freed_examined; /* all large blocks that were examined then */
 };
 
 struct untouched untouched_of(const struct profile *p);

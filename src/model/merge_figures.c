@@ -38,7 +38,7 @@ void merge_figures_release(struct merge_figures *f)
     map_release(&f->life_of);
     vec_release(&f->looks);
     vec_release(&f->chains);
-    map_release(&f->look_of);
+    map_release(&f->freed_of);
     map_release(&f->chain_of);
 }
 
@@ -218,7 +218,7 @@ static void add_histograms(struct merge_figures *f, const struct merge_source *s
     }
     for (size_t i = 0; i < p->looks.count; i++) {
         const struct freed_look *from = &p->looks.items[i];
-        uint32_t *number = map_at(&f->look_of, s->site[from->site]);
+        uint32_t *number = map_at(&f->freed_of, s->site[from->site]);
         if (*number == MAP_NONE) {
             *number = (uint32_t)f->looks.count;
             *vec_push(&f->looks) = (struct freed_look){.site = s->site[from->site]};

@@ -101,7 +101,7 @@ struct merge_figures {
     struct map size_of, life_of; /* (site, bucket) -> row */
     VEC(struct freed_look) looks;
     VEC(struct chain_row) chains;
-    struct map look_of, chain_of; /* site -> row */
+    struct map freed_of, chain_of; /* site -> row */
 };
 
 void merge_figures_init(struct merge_figures *f);

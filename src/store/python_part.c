@@ -4,7 +4,7 @@
  */
 #include "store/part_table.h"
 
-#define LEAST_LOOK 5 /* the fewest bytes that one can take */
+#define READING_BYTES_LEAST 5 /* the fewest bytes that one can take */
 
 void python_put(struct strbuf *b, const struct profile *p)
 {
@@ -26,8 +26,8 @@ void python_take(struct cursor *c, struct profile *p)
 {
     p->python_version = (uint32_t)cursor_varint(c);
     p->python_objects = cursor_varint(c) != 0;
-    for (uint64_t n = cursor_items(c, LEAST_LOOK, sizeof(struct arena_look)); n > 0 && !c->bad;
-         n--) {
+    for (uint64_t n = cursor_items(c, READING_BYTES_LEAST, sizeof(struct arena_look));
+         n > 0 && !c->bad; n--) {
         struct arena_look look = {.time_ns = cursor_varint(c)};
         look.arenas = cursor_varint(c);
         look.bytes = cursor_varint(c);

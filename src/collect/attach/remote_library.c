@@ -27,13 +27,13 @@
 #define PATCH_NS UINT64_C(10000000000)
 #define IDLE_NS  UINT64_C(3000000000) /* for all threads to leave the hooks */
 /* Of RESTORE_NS, what one process spends on threads that do not stop; another one tries again. */
-#define STAND_NS   UINT64_C(3000000000)
-#define RESTORE_NS UINT64_C(30000000000) /* for all threads to be stopped at once */
-#define COUNT_NS   UINT64_C(500000000)   /* for all attempts together to count the heap */
-#define APART_NS   1000000
-#define STACK_LOOK (UINT64_C(1) << 20) /* how many bytes of each stack are searched */
-#define CALL_NS    UINT64_C(5000000000)
-#define COUNTS     20 /* attempts to count the heap while no thread is changing it */
+#define STAND_NS       UINT64_C(3000000000)
+#define RESTORE_NS     UINT64_C(30000000000) /* for all threads to be stopped at once */
+#define COUNT_NS       UINT64_C(500000000)   /* for all attempts together to count the heap */
+#define APART_NS       1000000
+#define STACK_SEARCHED (UINT64_C(1) << 20) /* how many bytes of each stack are searched */
+#define CALL_NS        UINT64_C(5000000000)
+#define COUNTS         20 /* attempts to count the heap while no thread is changing it */
 
 /* --- scratch memory --------------------------------------------------------------------------- */
 
@@ -232,7 +232,7 @@ static bool returns_inside(const struct stopped_program *s, const struct stopped
     bool found = false;
     if (!r)
         return false;
-    size_t size = (size_t)(r->end - start < STACK_LOOK ? r->end - start : STACK_LOOK);
+    size_t size = (size_t)(r->end - start < STACK_SEARCHED ? r->end - start : STACK_SEARCHED);
     uint64_t *words = xmalloc(size);
     ssize_t n = remote_memory_read(&s->modules.memory, start, words, size);
     for (size_t i = 0; n > 0 && i < (size_t)n / sizeof *words && !found; i++)

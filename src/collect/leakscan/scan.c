@@ -237,7 +237,7 @@ static void sum_without_reachability(struct scanning *s)
     s->summed = true;
 }
 
-static void look(struct scanning *s, bool stops_threads)
+static void read_memory(struct scanning *s, bool stops_threads)
 {
     struct target *t = s->target;
     struct stopped_threads h = {0};
@@ -286,7 +286,7 @@ static void look(struct scanning *s, bool stops_threads)
 static void *stop_and_read(void *scanning)
 {
     struct scanning *s = scanning;
-    look(s, true);
+    read_memory(s, true);
     s->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
@@ -305,9 +305,9 @@ void scan_read(struct scanning *s)
                            stop_threads_count(t->pid) == 1);
         return;
     }
-    bool stands_still = s->waiting && (!block_index_count(t) || stop_threads_count(t->pid) == 1);
-    if (stands_still || pthread_create(&stopper, NULL, stop_and_read, s) != 0)
-        look(s, false);
+    bool is_still = s->waiting && (!block_index_count(t) || stop_threads_count(t->pid) == 1);
+    if (is_still || pthread_create(&stopper, NULL, stop_and_read, s) != 0)
+        read_memory(s, false);
     else
         pthread_join(stopper, NULL);
 }

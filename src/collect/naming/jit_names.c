@@ -109,7 +109,7 @@ static bool is_made_at_run_time(const struct module *m)
     return m->path[0] != '/' || m->path[1] == '/' || strncmp(m->path, "/memfd:", 7) == 0;
 }
 
-void jit_names_look(struct jit_names *j, const struct profile *p)
+void jit_names_read(struct jit_names *j, const struct profile *p)
 {
     bool any = false;
     for (size_t i = 0; i < p->modules.count && !any; i++)

@@ -28,7 +28,7 @@ struct jit_names {
 
 /* Reads the file of a process, if there is one that may be its own, and if the process has samples
  * or stacks in generated code. */
-void jit_names_look(struct jit_names *j, const struct profile *p);
+void jit_names_read(struct jit_names *j, const struct profile *p);
 /* Parses a text that ends with 0, and changes it. Takes ownership of the text. */
 void jit_names_parse(struct jit_names *j, char *text);
 /* NULL: no name is known. */

@@ -13,7 +13,7 @@
 #define COST_PAGE_NS 80
 #define FIRST_NS     20000000  /* most processes of a build or a pipeline have ended by then */
 #define APART_NS     500000000 /* the first distance; it grows */
-#define APART_COST   100       /* times the cost of the last one */
+#define APART_COST   100       /* the pause is so many times the cost of the last one */
 #define PERIODIC_MAX 16
 #define MUCH_BYTES   (UINT64_C(4) << 20) /* a smaller change is no reason for another capture */
 
@@ -124,7 +124,7 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
         if (proc_read_all(t->pid, "numa_maps", &numa) == 0)
             add_placements(&t->profile, &all, numa.data);
     }
-    python_arenas_look(t, now_ns);
+    python_arenas_read(t, now_ns);
     if (all.items.count) {
         add_capture(t, kind, now_ns, &all);
         t->maps.rss_bytes = 0;

@@ -21,7 +21,7 @@
 
 #include "collect/counting/target.h"
 
-void python_arenas_look(struct target *t, uint64_t now_ns);
+void python_arenas_read(struct target *t, uint64_t now_ns);
 void python_arenas_at_end(struct target *t, uint64_t now_ns); /* the interpreter waits meanwhile */
 void python_arenas_if_due(struct target *t, uint64_t now_ns);
 

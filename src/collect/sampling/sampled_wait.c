@@ -1,7 +1,7 @@
 #include "collect/sampling/samples_state.h"
 
-#define LOOK_AFTER_NS 1000000 /* threads that are off the processor for longer are examined */
-#define LOOKS_APART   5000000 /* for one thread, in ns */
+#define EXAMINE_AFTER_NS 1000000 /* threads that are off the processor for longer are examined */
+#define EXAMINE_APART_NS 5000000 /* time between two examinations of one thread */
 /* A longer wait is charged while it lasts, so that moments in between are right. */
 #define CHARGED_NS 50000000
 
@@ -125,11 +125,11 @@ static void examine_thread(struct samples *s, struct process *p, struct sampled_
                            uint64_t until_ns, uint64_t now_ns)
 {
     struct off *o = &t->off;
-    if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
+    if (!o->since_ns || o->preempted || until_ns < o->since_ns + EXAMINE_AFTER_NS)
         return;
-    if (!o->stack && now_ns >= o->next_look_ns) {
+    if (!o->stack && now_ns >= o->next_examined_ns) {
         o->stack = stack_of_blocked(s, p, t->tid, &o->ours);
-        o->next_look_ns = now_ns + LOOKS_APART;
+        o->next_examined_ns = now_ns + EXAMINE_APART_NS;
     }
     if (o->stack && until_ns > o->since_ns + CHARGED_NS)
         pass_time(s, p, t, until_ns);

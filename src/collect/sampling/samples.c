@@ -189,7 +189,7 @@ void samples_end(struct samples *s, struct target *t)
     struct profile *profile = &t->profile;
     if (p && p->target == t)
         process_settle(s, p, monotonic_ns());
-    jit_names_look(&t->jit, profile); /* while the file exists */
+    jit_names_read(&t->jit, profile); /* while the file exists */
     if (!profile->command.count)      /* it ended before its command could be read */
         *vec_push(&profile->command) =
             xstrdup(*profile->executable ? profile->executable : t->name);

@@ -41,7 +41,7 @@ struct off {
     uint32_t last_wait, last_sample;
     uint64_t waited_ns, ready_ns; /* times that are not charged to a stack yet */
     uint64_t waits;               /* how many waits these are */
-    uint64_t next_look_ns;
+    uint64_t next_examined_ns;
 };
 
 /* A thread's time in the kernel, where that may not be sampled. Times are CPU time of the thread.

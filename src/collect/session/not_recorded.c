@@ -12,13 +12,13 @@
 #include "collect/leakscan/lsan_suppressions.h"
 #include "collect/proc/proc.h"
 
-#define LOOK_FIRST_NS   2000000
-#define LOOK_LONGEST_NS 1000000000
-#define MAPPING_NS      3000 /* what reading the libraries takes per mapping */
-/* Times the cost of the last reading of libraries: 2 % of a processor. */
-#define LOOK_APART        50
-#define NOTES_MAX         16 /* notes about children; more would hide the rest */
-#define SUPPRESSIONS_MOST 8
+#define CHECK_FIRST_NS   2000000
+#define CHECK_LONGEST_NS 1000000000
+#define MAPPING_NS       3000 /* what reading the libraries takes per mapping */
+/* The pause is so many times the cost of the last reading of libraries: 2 % of a processor. */
+#define LIBRARIES_APART_COST 50
+#define NOTES_MAX            16 /* notes about children; more would hide the rest */
+#define SUPPRESSIONS_MOST    8
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
@@ -247,11 +247,11 @@ static void examine_children(struct not_recorded *u, struct target *const *targe
 
 /* Often at first, when programs and libraries are loaded; then a fixed number of times while the
  * run time doubles. */
-static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
+static uint64_t next_check(uint64_t now_ns, uint64_t first_ns, unsigned share)
 {
     uint64_t pause = now_ns / share;
     pause = pause < first_ns ? first_ns : pause;
-    return now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
+    return now_ns + (pause > CHECK_LONGEST_NS ? CHECK_LONGEST_NS : pause);
 }
 
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
@@ -280,7 +280,7 @@ static void examine_libraries(struct not_recorded *u, struct target *const *targ
 {
     uint64_t mappings = 0;
     struct target *forked = NULL;
-    if (now_ns < u->next_map_look_ns)
+    if (now_ns < u->next_libraries_check_ns)
         return;
     for (size_t i = 0; i < count; i++) {
         struct target *t = targets[i];
@@ -296,15 +296,16 @@ static void examine_libraries(struct not_recorded *u, struct target *const *targ
         mappings += unhooked_libraries_check(u, forked);
         forked->watched.libraries_looks++;
     }
-    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LOOK_APART;
-    u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
-    u->next_map_look_ns = u->next_map_look_ns > paid_ns ? u->next_map_look_ns : paid_ns;
+    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LIBRARIES_APART_COST;
+    u->next_libraries_check_ns = next_check(now_ns, CHECK_FIRST_NS * 8, 8);
+    u->next_libraries_check_ns =
+        u->next_libraries_check_ns > paid_ns ? u->next_libraries_check_ns : paid_ns;
 }
 
 void not_recorded_check(struct not_recorded *u, struct target *const *targets, size_t count,
                         uint64_t now_ns)
 {
-    if (now_ns < u->next_look_ns)
+    if (now_ns < u->next_check_ns)
         return;
     for (size_t i = 0; i < count; i++) {
         if (targets[i]->ended)
@@ -314,7 +315,7 @@ void not_recorded_check(struct not_recorded *u, struct target *const *targets, s
             examine_children(u, targets, count, targets[i]);
     }
     examine_libraries(u, targets, count, now_ns);
-    u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
+    u->next_check_ns = next_check(now_ns, CHECK_FIRST_NS, 64);
 }
 
 void not_recorded_at_exit(struct not_recorded *u, struct target *t)

@@ -48,7 +48,7 @@ struct not_recorded {
     /* Names, one per line: other programs are not reported as missing; NULL: all are. */
     const char *only;
     bool no_children; /* children are not reported as missing either */
-    uint64_t next_look_ns, next_map_look_ns;
+    uint64_t next_check_ns, next_libraries_check_ns;
     VEC(struct looked) looked;
     VEC(struct unhooked_library) unhooked;
     VEC(struct silent_child) silent_children; /* children that can never connect */

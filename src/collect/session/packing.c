@@ -116,7 +116,7 @@ static void release_names(struct target *t, struct naming *naming)
 void packing_names(struct target *t, struct naming *naming, struct strpool *strings)
 {
     struct strbuf *chunks = &t->packed.chunks;
-    jit_names_look(&t->jit, &t->profile);
+    jit_names_read(&t->jit, &t->profile);
     naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
     writer_parts(chunks, 0, &t->profile, PROFILE_NAMES, NULL);
     release_names(t, naming);
@@ -134,7 +134,7 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
         parts |= PROFILE_FIGURES;
     }
     if (!k->names) {
-        jit_names_look(&t->jit, &t->profile);
+        jit_names_read(&t->jit, &t->profile);
         naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
         parts |= PROFILE_NAMES;
     }

@@ -72,7 +72,7 @@ static void reply_status(struct session *s, struct client *v)
                     : "",
         s->targets.count, s->live.count, live, peak, events, s->snapshot_count, s->file);
     if (s->triggers.all.count)
-        say(&b, "memory checked %N time(s)\n", s->triggers.looks);
+        say(&b, "memory checked %N time(s)\n", s->triggers.checks);
     client_reply_text(v, 0, b.data);
     strbuf_release(&b);
 }

@@ -19,7 +19,7 @@
 
 #define FIRST_CHECKPOINT_NS  250000000
 #define CHECKPOINTS_APART_NS 500000000
-/* Times the cost of the last one: checkpoints take 2 % of a processor. */
+/* The pause is so many times the cost of the last one: checkpoints take 2 % of a processor. */
 #define CHECKPOINTS_APART_COST 50
 #define ENDED_IMAGES_BYTES     ((size_t)8 << 20)
 #define FAULT_NS               1000 /* to copy a page that is shared with a forked copy of us */

@@ -34,8 +34,8 @@
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* a shorter one is not worth the system call */
 
-#define FORKED_APART   50 /* times the cost of reading a forked process */
-#define LOOKS_APART_NS 20000000
+#define FORKED_APART    50 /* the pause is so many times the cost of reading a forked process */
+#define CHECKS_APART_NS 20000000
 /* How long to wait for sleeping programs that have not connected. */
 #define PATIENCE_NS      1000000000
 #define LONG_PATIENCE_NS 10000000000 /* how long to wait for those that may be about to */
@@ -220,9 +220,9 @@ static bool is_last(struct session *s, uint64_t now)
         return false;
     if (s->options->no_follow)
         return true;
-    if (now < s->next_look_ns)
+    if (now < s->next_check_ns)
         return false;
-    s->next_look_ns = now + LOOKS_APART_NS;
+    s->next_check_ns = now + CHECKS_APART_NS;
     if (s->samples && (s->unheard = samples_running(s->samples)))
         return false;
     if (!s->options->library)

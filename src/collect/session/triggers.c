@@ -12,13 +12,13 @@
 #include "collect/proc/memory_room.h"
 #include "collect/proc/proc.h"
 
-#define LOOKS_APART_NS   10000000
-#define LOOKS_APART_COST 50 /* times the cost of the last check */
-#define LOOKS_MOST_NS    100000000
-#define FIRST_BASE       ((uint64_t)1 << 20)
-#define PEAK_PERCENT     10
-#define CGROUP_ROOM      10 /* a tenth of its limit */
-#define MACHINE_ROOM     20 /* a twentieth of its memory, which is much more */
+#define CHECKS_APART_NS      10000000
+#define CHECKS_APART_COST    50 /* the pause is so many times the cost of the last check */
+#define CHECKS_APART_MOST_NS 100000000
+#define FIRST_BASE           ((uint64_t)1 << 20)
+#define PEAK_PERCENT         10
+#define CGROUP_ROOM          10 /* a tenth of its limit */
+#define MACHINE_ROOM         20 /* a twentieth of its memory, which is much more */
 
 bool trigger_parse(const char *text, struct trigger *out)
 {
@@ -145,14 +145,16 @@ void triggers_taken(struct triggers *s, struct target *const *targets, size_t co
 /* Our own processor time, not the time of others: when memory runs out, everything is slow. */
 static uint64_t pause_after(uint64_t cost_ns)
 {
-    uint64_t pause = cost_ns * LOOKS_APART_COST;
-    return pause < LOOKS_APART_NS ? LOOKS_APART_NS : pause > LOOKS_MOST_NS ? LOOKS_MOST_NS : pause;
+    uint64_t pause = cost_ns * CHECKS_APART_COST;
+    return pause < CHECKS_APART_NS        ? CHECKS_APART_NS
+           : pause > CHECKS_APART_MOST_NS ? CHECKS_APART_MOST_NS
+                                          : pause;
 }
 
 bool triggers_check(struct triggers *s, struct target *const *targets, size_t count,
                     uint64_t now_ns, struct strbuf *why)
 {
-    if (!s->all.count || now_ns < s->next_look_ns)
+    if (!s->all.count || now_ns < s->next_check_ns)
         return false;
     uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     struct look l = {.targets = targets, .count = count, .live = live_of(targets, count)};
@@ -166,7 +168,7 @@ bool triggers_check(struct triggers *s, struct target *const *targets, size_t co
         }
         strbuf_release(&reason);
     }
-    s->looks++;
-    s->next_look_ns = now_ns + pause_after(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
+    s->checks++;
+    s->next_check_ns = now_ns + pause_after(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
     return due;
 }

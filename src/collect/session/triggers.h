@@ -8,7 +8,7 @@
  *   oom         memory is nearly used up: nine tenths of a memory cgroup's limit, or all but 5 % of
  *               the machine's; again after there was twice that room
  *
- * There are 10 to 100 looks a second, by what they take of the processor.
+ * There are 10 to 100 checks a second, by what they take of the processor.
  *
  * Called from the session's one thread.
  */
@@ -36,7 +36,7 @@ struct trigger {
 
 struct triggers {
     VEC(struct trigger) all;
-    uint64_t next_look_ns, looks;
+    uint64_t next_check_ns, checks;
 };
 
 /* false: the text is none of the above. */
