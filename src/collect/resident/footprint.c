@@ -11,7 +11,8 @@
 #define COST_PAGE_NS  20
 #define FIRST_NS      20000000  /* most processes of a build or a pipeline have ended by then */
 #define APART_NS      500000000 /* the first distance, where there are no marks */
-#define APART_COST    50 /* the pause is so many times the cost of the last one: 2 % of a processor */
+/* The pause is so many times the cost of the last one: 2 % of a processor. */
+#define APART_COST 50
 /* The same factor where the user did not ask: only processes that are killed need these. */
 #define PERIODIC_COST 200
 #define TRIES         3   /* attempts to read events and pages without a change in between */
