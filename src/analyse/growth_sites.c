@@ -198,7 +198,7 @@ static void follow(struct chosen *c, const struct finder *f)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static bool goes_on(const struct trend *t)
+static bool still_grows(const struct trend *t)
 {
     return t->slope > 0 && !t->stopped && ((t->model == TREND_RAMP && t->sure) || t->steady);
 }
@@ -215,13 +215,13 @@ static double end_of_time(const struct chosen *c, const struct profile *p)
 }
 
 /* Does it grow with the work, and did it still grow shortly before the end? */
-static bool goes_on_without_marks(const struct chosen *c, const struct finder *f, size_t k,
-                                  int64_t *risen)
+static bool still_grows_without_marks(const struct chosen *c, const struct finder *f, size_t k,
+                                      int64_t *risen)
 {
     const double *live = c->by.live + k * c->by.moments;
     size_t n = c->by.moments, last = n ? n - 1 : 0;
     struct trend t;
-    if (!trend_of(&t, live, c->by.work, n) || !goes_on(&t))
+    if (!trend_of(&t, live, c->by.work, n) || !still_grows(&t))
         return false;
     double rise = live[last] - live[t.end > t.begin ? t.begin : t.skipped];
     *risen = (int64_t)fmax(fmin(rise, 0x1p62), -0x1p62); /* a damaged file may contain any number */
@@ -304,8 +304,9 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
         return;
     if (is_whole_leak(g, &site))
         site.trend = g->trends[GROWTH_LOST];
-    site.grows = g->mark ? goes_on(&site.trend)
-                         : !site.trend.stopped && goes_on_without_marks(c, f, k, &site.risen_bytes);
+    site.grows = g->mark
+                     ? still_grows(&site.trend)
+                     : !site.trend.stopped && still_grows_without_marks(c, f, k, &site.risen_bytes);
     if (!site.grows && !is_other(g, &site))
         return;
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);

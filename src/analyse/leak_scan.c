@@ -42,7 +42,7 @@ void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf
 }
 
 /* Finds the scan for "leaks", "leaks#2" or "leaks#-1"; NULL: another word, or no such scan. */
-static const struct scan *find_asked(const struct profile *p, const char *word)
+static const struct scan *find_numbered(const struct profile *p, const char *word)
 {
     long wanted = 1;
     if (strncmp(word, "leaks", 5) != 0 || (word[5] && word[5] != '#'))
@@ -101,7 +101,7 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
         return 0;
     }
     const struct scan *found =
-        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_asked(p, word);
+        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_numbered(p, word);
     if (!found)
         found = find_at(p, word);
     if (!found)

@@ -60,7 +60,8 @@ static int64_t weight(const struct growth_site *s, bool lost)
 }
 
 /* The functions of a domain, those that lost or gained most first; false: there are none. */
-static bool who_of(const struct growth *g, enum domain domain, bool lost, struct strbuf *out)
+static bool name_functions(const struct growth *g, enum domain domain, bool lost,
+                           struct strbuf *out)
 {
     const struct growth_site *named[NAMED] = {0};
     size_t all = g->sites.count + g->other.count, count = 0, more = 0;
@@ -89,22 +90,24 @@ static bool who_of(const struct growth *g, enum domain domain, bool lost, struct
     return count > 0;
 }
 
-static bool who(const struct growth *g, struct strbuf *out)
+static bool name_functions_of_verdict(const struct growth *g, struct strbuf *out)
 {
     switch (g->verdict) {
     case VERDICT_LEAK:
-        return who_of(g, DOMAIN_HEAP, true, out);
+        return name_functions(g, DOMAIN_HEAP, true, out);
     case VERDICT_GROWTH:
-        return (growth_grows(g, GROWTH_POOLS) && who_of(g, DOMAIN_POOL, false, out)) ||
+        return (growth_grows(g, GROWTH_POOLS) && name_functions(g, DOMAIN_POOL, false, out)) ||
                (growth_main_part(g) == GAIN_ARENAS && !g->arenas_are_live &&
-                who_of(g, DOMAIN_MAPPED, false, out)) ||
-               who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
+                name_functions(g, DOMAIN_MAPPED, false, out)) ||
+               name_functions(g, DOMAIN_HEAP, false, out) ||
+               name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_MAPPED:
     case VERDICT_SHARED:
     case VERDICT_ADDRESS_SPACE:
-        return who_of(g, DOMAIN_MAPPED, false, out);
+        return name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_WARM_UP:
-        return who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
+        return name_functions(g, DOMAIN_HEAP, false, out) ||
+               name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_FRAGMENTATION:
         if (!g->account.pins.count)
             return false;
@@ -401,7 +404,7 @@ void growth_answer(const struct growth *g, struct strbuf *out)
         return;
     }
     first_sentence(g, out);
-    who(g, out);
+    name_functions_of_verdict(g, out);
     strbuf_putc(out, '.');
     second_sentence(g, out);
 }

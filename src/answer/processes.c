@@ -118,7 +118,7 @@ static bool is_launcher(const struct profile *p)
     return p->execed && profile_memory(p) < ANSWER_LAUNCHER_BYTES;
 }
 
-static bool goes_before(const struct profile *a, const struct profile *b)
+static bool is_listed_before(const struct profile *a, const struct profile *b)
 {
     return is_launcher(a) != is_launcher(b) ? is_launcher(b) : weight(a) > weight(b);
 }
@@ -149,7 +149,7 @@ static void choose_lines(const struct recording *r, const struct profile *chosen
             if (members[i].shown || members[i].like != i)
                 continue;
             left++;
-            if (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best]))
+            if (best == NOBODY || is_listed_before(&r->profiles.items[i], &r->profiles.items[best]))
                 best = i;
         }
         if (!left || (left > 1 && weight(&r->profiles.items[best]) < largest / SMALL_SHARE))

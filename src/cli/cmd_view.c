@@ -273,7 +273,7 @@ static int refresh(void *context, struct err *err)
 {
     struct view *v = context;
     struct recording *r;
-    int code = live_recording_read(v->pid, serve_goes_on, &r, err);
+    int code = live_recording_read(v->pid, serve_keeps_waiting, &r, err);
     if (!code) {
         hold(v, 0, r);
         prepare(v, 0);

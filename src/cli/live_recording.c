@@ -52,7 +52,7 @@ int live_recording_take(struct live_recording *l, char path[LIVE_RECORDING_PATH]
     return memory;
 }
 
-int live_recording_read(pid_t pid, bool (*goes_on)(unsigned ms), struct recording **out,
+int live_recording_read(pid_t pid, bool (*keeps_waiting)(unsigned ms), struct recording **out,
                         struct err *err)
 {
     struct live_recording l = {.fd = -1};
@@ -61,8 +61,8 @@ int live_recording_read(pid_t pid, bool (*goes_on)(unsigned ms), struct recordin
     if (!code)
         code = live_recording_ask(&l, err);
     struct pollfd answer = {.fd = l.fd, .events = POLLIN};
-    while (!code && goes_on && poll(&answer, 1, 0) == 0)
-        if (!goes_on(WAIT_MS))
+    while (!code && keeps_waiting && poll(&answer, 1, 0) == 0)
+        if (!keeps_waiting(WAIT_MS))
             code = err_set(err, -EINTR, "interrupted");
     int memory = code ? -1 : live_recording_take(&l, path, err);
     if (!code)

@@ -36,7 +36,7 @@
 
 /* Waits for a random time, half to one and a half of it, so that a fleet does not come back all at
  * once. */
-static void wait_about(unsigned ms)
+static void wait_with_jitter(unsigned ms)
 {
     struct timespec now, left;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -84,7 +84,7 @@ static int send_one(const struct push *w, const struct pushed *one, struct err *
         bool again = code == -EAGAIN || (!code && is_busy(answer.status));
         if (!again || tried == w->retries)
             break;
-        wait_about(wait);
+        wait_with_jitter(wait);
         wait = wait * 2 < LONGEST_WAIT ? wait * 2 : LONGEST_WAIT;
     }
     free(url);

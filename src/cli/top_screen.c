@@ -450,13 +450,13 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
     noecho();
     keypad(stdscr, TRUE);
     curs_set(0);
-    bool goes_on = true;
-    while (goes_on && !interrupted) {
+    bool is_shown = true;
+    while (is_shown && !interrupted) {
         draw(&s);
-        goes_on = wait_for_something(&s);
-        for (int key; goes_on && (key = pressed(&s, false)) != ERR;)
+        is_shown = wait_for_something(&s);
+        for (int key; is_shown && (key = pressed(&s, false)) != ERR;)
             if (key != KEY_RESIZE)
-                goes_on = press(&s, key);
+                is_shown = press(&s, key);
     }
     endwin();
     delscreen(terminal);

@@ -246,7 +246,7 @@ static uint64_t live_change(const struct part *part, const struct interval *v)
     return change;
 }
 
-static void see(struct peak *k, uint64_t sum, size_t at, bool own, uint64_t time_ns)
+static void note_sum(struct peak *k, uint64_t sum, size_t at, bool own, uint64_t time_ns)
 {
     if (sum > k->highest)
         *k = (struct peak){.live = k->live,
@@ -278,8 +278,8 @@ static void follow(struct combination *w, struct peak *k, const struct end *ends
                    (p->peak_time_ns <= v->end_ns || last);
         /* The peak of this part inside the interval, plus what the others had at its end. */
         if (own)
-            see(k, others + p->peak_bytes, i, true, part->offset_ns + p->peak_time_ns);
-        see(k, k->sum, i, false, ends[i].time_ns);
+            note_sum(k, others + p->peak_bytes, i, true, part->offset_ns + p->peak_time_ns);
+        note_sum(k, k->sum, i, false, ends[i].time_ns);
         w->into->intervals.items[part->interval[ends[i].of]].peak_bytes =
             others + (v->peak_bytes > *live ? v->peak_bytes : *live);
     }

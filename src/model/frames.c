@@ -135,7 +135,7 @@ static uint32_t intern(struct frame_table *t, struct call_frame f)
 
 /* The flags of each string of a table according to the question's patterns, computed once for
  * each. */
-struct said {
+struct pattern_answers {
     const struct focus *focus;
     const struct strpool *strings;
     uint16_t *flags; /* PATTERN_NOT_ASKED: not computed yet */
@@ -144,7 +144,7 @@ struct said {
 #define PATTERN_FLAGS     (CALL_WITHIN | CALL_IGNORED)
 #define PATTERN_NOT_ASKED UINT16_MAX
 
-static uint16_t said_of(struct said *s, uint32_t name)
+static uint16_t answer_for(struct pattern_answers *s, uint32_t name)
 {
     if (s->flags[name] == PATTERN_NOT_ASKED) {
         const char *text = strpool_get(s->strings, name);
@@ -157,17 +157,18 @@ static uint16_t said_of(struct said *s, uint32_t name)
 void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
 {
     size_t strings = t->recording->strings.strings.count;
-    struct said said = {.focus = focus,
-                        .strings = &t->strings,
-                        .flags = xmalloc((t->strings.strings.count + 1) * sizeof *said.flags)};
-    memset(said.flags, 0xff, (t->strings.strings.count + 1) * sizeof *said.flags);
+    struct pattern_answers answers = {
+        .focus = focus,
+        .strings = &t->strings,
+        .flags = xmalloc((t->strings.strings.count + 1) * sizeof *answers.flags)};
+    memset(answers.flags, 0xff, (t->strings.strings.count + 1) * sizeof *answers.flags);
     map_release(&t->index);
     t->focus = focus;
     for (uint32_t i = 0; i < t->frames.count; i++) {
         struct call_frame *f = &t->frames.items[i];
         f->flags &= (uint16_t)~PATTERN_FLAGS;
         if (!f->unmatched)
-            f->flags |= said_of(&said, f->name);
+            f->flags |= answer_for(&answers, f->name);
         uint32_t *head = map_at(&t->index, frame_hash(f));
         t->next.items[i] = *head;
         *head = i;
@@ -176,9 +177,9 @@ void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
         struct renamed *known = &t->functions[i];
         known->flags &= (uint16_t)~PATTERN_FLAGS;
         if (known->name != MAP_NONE && !(known->flags & CALL_ALLOCATOR))
-            known->flags |= said_of(&said, known->name);
+            known->flags |= answer_for(&answers, known->name);
     }
-    free(said.flags);
+    free(answers.flags);
     if (t->paths)
         call_paths_set_flags(t->paths, t);
 }

@@ -193,7 +193,7 @@ Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
     return NULL;
 }
 
-void elf_image_let_go(const struct elf_image *image, const Elf_Data *data)
+void elf_image_discard_pages(const struct elf_image *image, const Elf_Data *data)
 {
     size_t size;
     const char *file = elf_rawfile(image->elf, &size), *at = data ? data->d_buf : NULL;

@@ -46,7 +46,7 @@ Elf_Data *elf_image_section(const struct elf_image *image, const char *name);
 
 /* Releases the pages of a section that is not written to: they are read from the file again when
  * needed. `data` may be NULL. */
-void elf_image_let_go(const struct elf_image *image, const Elf_Data *data);
+void elf_image_discard_pages(const struct elf_image *image, const Elf_Data *data);
 
 /* Call it before libdw opens the image: libdw would decompress all debug sections, also those that
  * we do not read. Changes the result of elf_image_crc. */

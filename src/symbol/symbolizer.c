@@ -91,10 +91,10 @@ struct symbol_file *symbolizer_file(struct symbolizer *s, const char *path, cons
     return file;
 }
 
-void symbol_file_let_go(struct symbol_file *file)
+void symbol_file_discard_pages(struct symbol_file *file)
 {
-    symtab_let_go(&file->debug);
-    symtab_let_go(&file->main);
+    symtab_discard_pages(&file->debug);
+    symtab_discard_pages(&file->main);
 }
 
 static void symbol_file_open(struct symbol_file *file)
@@ -122,7 +122,7 @@ static void symbol_file_open(struct symbol_file *file)
     strbuf_release(&debug_path);
     symtab_load(&file->symtab, &file->main);
     symtab_index(&file->symtab, code);
-    symbol_file_let_go(file);
+    symbol_file_discard_pages(file);
 }
 
 bool symbol_file_has_lines(struct symbolizer *s, struct symbol_file *file)

@@ -46,7 +46,7 @@ size_t symbolizer_resolve(struct symbolizer *s, struct symbol_file *file, uint64
 
 /* Releases the resident pages of the file's symbol tables: each name takes a page, with its
  * neighbours. They are read again when needed. */
-void symbol_file_let_go(struct symbol_file *file);
+void symbol_file_discard_pages(struct symbol_file *file);
 
 enum symbol_file_state {
     SYMBOL_FILE_GOOD,

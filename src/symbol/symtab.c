@@ -73,15 +73,15 @@ void symtab_load(struct symtab *t, const struct elf_image *image)
     }
 }
 
-void symtab_let_go(const struct elf_image *image)
+void symtab_discard_pages(const struct elf_image *image)
 {
     for (Elf_Scn *section = NULL; image->elf && (section = elf_nextscn(image->elf, section));) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header) || !header_is_symbols(&header))
             continue;
         Elf_Scn *strings = elf_getscn(image->elf, header.sh_link);
-        elf_image_let_go(image, elf_getdata(section, NULL));
-        elf_image_let_go(image, strings ? elf_getdata(strings, NULL) : NULL);
+        elf_image_discard_pages(image, elf_getdata(section, NULL));
+        elf_image_discard_pages(image, strings ? elf_getdata(strings, NULL) : NULL);
     }
 }
 

@@ -32,7 +32,7 @@ struct symtab {
 void symtab_load(struct symtab *t, const struct elf_image *image);
 void symtab_index(struct symtab *t, const struct spans *code);
 /* Releases the pages of a file's tables, after they were read completely or some names were. */
-void symtab_let_go(const struct elf_image *image);
+void symtab_discard_pages(const struct elf_image *image);
 const struct symbol *symtab_find(const struct symtab *t, uint64_t address); /* NULL: none */
 bool symbol_is_exported(const struct symbol *symbol);
 void symtab_release(struct symtab *t);

@@ -59,7 +59,7 @@ static void forget_signals(void)
     sigprocmask(SIG_SETMASK, &while_waiting, NULL);
 }
 
-bool serve_goes_on(unsigned wait_ms)
+bool serve_keeps_waiting(unsigned wait_ms)
 {
     const struct timespec wait = {.tv_nsec = (long)wait_ms * 1000000};
     if (!ended)
@@ -271,7 +271,7 @@ static void ask_refresh(const struct serve *s, int fd, int server)
         respond_text(s, fd, 500, "the recording has ended, or cannot be read any more\n");
 }
 
-static void converse(const struct serve *s, int fd, int server)
+static void serve_connection(const struct serve *s, int fd, int server)
 {
     struct strbuf bytes = {0};
     struct http_request r;
@@ -318,7 +318,7 @@ static void begin(struct serve *s, struct child *child, int connection)
         forget_signals();
         close(s->fd);
         close(pair[0]);
-        converse(s, connection, pair[1]);
+        serve_connection(s, connection, pair[1]);
         _exit(0);
     }
     close(pair[1]);
@@ -330,7 +330,7 @@ static void begin(struct serve *s, struct child *child, int connection)
 }
 
 /* Handles a child that wrote a byte, or has ended. */
-static void attend(struct serve *s, struct child *child)
+static void handle_child(struct serve *s, struct child *child)
 {
     char byte;
     struct err err = {{0}};
@@ -365,7 +365,7 @@ int serve_run(struct serve *s, struct err *err)
         }
         for (size_t i = 0; i < CHILDREN_MOST; i++)
             if (wait[i].revents)
-                attend(s, &children[i]);
+                handle_child(s, &children[i]);
         if (wait[CHILDREN_MOST].revents & POLLIN) {
             int connection = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
             if (connection >= 0)

@@ -46,6 +46,6 @@ int serve_run(struct serve *s, struct err *err);
 
 /* For `refresh`, which may have to wait for others: waits this long, or until a signal ends the
  * server. false: the server is to end. */
-bool serve_goes_on(unsigned wait_ms);
+bool serve_keeps_waiting(unsigned wait_ms);
 
 #endif

@@ -272,7 +272,7 @@ static bool sets_up_frame(uint32_t word)
  * or pointed to, but not branched to: that would be a loop, with values in registers that a call
  * does not preserve.
  */
-static bool leads_back(const struct entry *e, unsigned taken)
+static bool leads_into_patch(const struct entry *e, unsigned taken)
 {
     struct instruction i;
     uint32_t last;
@@ -334,7 +334,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
     struct writer p = {.slot = patch, .address = e->address, .at = taken - 4, .size = ENTRY_PATCH};
     memcpy(patch, e->code, ENTRY_PATCH);
     put_branch(&p, slot_address + AT_STUB);
-    return !w.failed && !p.failed && !leads_back(e, taken);
+    return !w.failed && !p.failed && !leads_into_patch(e, taken);
 }
 
 size_t entry_empty(const uint8_t code[16])

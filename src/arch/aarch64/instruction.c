@@ -89,7 +89,7 @@ uint64_t instruction_target(const uint8_t *code, const struct instruction *i, ui
 }
 
 /* Skips a landing mark, if there is one. */
-static const uint8_t *landed(const uint8_t *code)
+static const uint8_t *skip_landing_mark(const uint8_t *code)
 {
     return (word_at(code) & 0xffffff3f) == 0xd503241f ? code + 4 : code; /* bti */
 }
@@ -98,7 +98,7 @@ static const uint8_t *landed(const uint8_t *code)
  * x16; br x17? */
 bool instruction_hands_on(const void *function, uint64_t to)
 {
-    const uint8_t *code = landed(function);
+    const uint8_t *code = skip_landing_mark(function);
     struct instruction i;
     uint64_t slot, target;
     if (word_at(code) != 0xaa0103e0)
@@ -109,7 +109,7 @@ bool instruction_hands_on(const void *function, uint64_t to)
     target = instruction_target(code, &i, (uintptr_t)code);
     if (target == to)
         return true;
-    code = landed((const uint8_t *)(uintptr_t)target);
+    code = skip_landing_mark((const uint8_t *)(uintptr_t)target);
     uint32_t load = word_at(code + 4);
     if ((word_at(code) & 0x9f00001f) != 0x90000010 || (load & 0xffc003ff) != 0xf9400211)
         return false;

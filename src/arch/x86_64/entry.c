@@ -244,7 +244,7 @@ static bool is_table_jump(const uint8_t *code, const struct instruction *i)
  * or pointed to, but not jumped to: that would be a loop, with values in registers that a call does
  * not preserve.
  */
-static bool leads_back(const struct entry *e, unsigned taken)
+static bool leads_into_patch(const struct entry *e, unsigned taken)
 {
     struct instruction i;
     bool settled = !e->hook && sets_up_frame(e);
@@ -302,7 +302,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
 
     struct writer p = {.slot = patch, .address = e->address};
     put_relative(&p, "\xe9", 1, slot_address + AT_STUB);
-    return !w.failed && !p.failed && !leads_back(e, taken);
+    return !w.failed && !p.failed && !leads_into_patch(e, taken);
 }
 
 size_t entry_empty(const uint8_t code[16])

@@ -27,7 +27,7 @@
 #define PATCH_NS UINT64_C(10000000000)
 #define IDLE_NS  UINT64_C(3000000000) /* for all threads to leave the hooks */
 /* Of RESTORE_NS, what one process spends on threads that do not stop; another one tries again. */
-#define STAND_NS       UINT64_C(3000000000)
+#define STOP_NS        UINT64_C(3000000000)
 #define RESTORE_NS     UINT64_C(30000000000) /* for all threads to be stopped at once */
 #define COUNT_NS       UINT64_C(500000000)   /* for all attempts together to count the heap */
 #define APART_NS       1000000
@@ -449,7 +449,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
     *found = s.table.patched || s.table.live;
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
-        code = stop_threads_patiently(&s.threads, pid, 0, STAND_NS, err);
+        code = stop_threads_patiently(&s.threads, pid, 0, STOP_NS, err);
         bool stopped = !code && all_are_stopped(&s);
         if (stopped && !restored) {
             restored = entries_are(&s, true) && write_entries(&s, false);

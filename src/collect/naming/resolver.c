@@ -117,7 +117,7 @@ static void work_on(struct resolver *r, struct file *file, uint32_t number, bool
         pthread_mutex_lock(&r->lock);
     }
     if (file->symbols)
-        symbol_file_let_go(file->symbols);
+        symbol_file_discard_pages(file->symbols);
     for (; done < count; done++)
         *vec_push(&file->asked) = asked[done];
     file->busy = false;

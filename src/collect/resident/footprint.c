@@ -81,7 +81,7 @@ static uint64_t rss_of(struct target *t, bool exact)
     return s.rss_bytes;
 }
 
-static void let_go(struct footprint_reading *l)
+static void footprint_reading_release(struct footprint_reading *l)
 {
     strbuf_release(&l->text);
     vec_release(&l->mappings.items);
@@ -138,7 +138,7 @@ static void read_running(struct footprint_reading *l, struct target *t, enum foo
         if (i > 0) {
             if (l->mappings.items.count)
                 t->profile.pins.count = l->footprint.first_pin;
-            let_go(l);
+            footprint_reading_release(l);
         }
         stamp_take(t, now_ns, &before);
         target_drain(t, now_ns);
@@ -201,7 +201,7 @@ void footprint_finish(struct footprint_reading *l, struct target *t)
     t->footprint.due.rest_ns = now_ns + rest;
     rest = rest > cost_ns * PERIODIC_COST ? rest : cost_ns * PERIODIC_COST;
     t->footprint.due.next_ns = now_ns + (rest > APART_NS ? rest : APART_NS);
-    let_go(l);
+    footprint_reading_release(l);
 }
 
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)

@@ -49,7 +49,7 @@ static void add_placements(struct profile *p, struct proc_mappings *all, char *t
 
 /* --- captures --------------------------------------------------------------------------------- */
 
-static bool goes(const struct profile *p, size_t i, bool periodic_only, size_t *seen)
+static bool is_thinned_out(const struct profile *p, size_t i, bool periodic_only, size_t *seen)
 {
     if (i == 0 || i + 1 == p->captures.count ||
         (periodic_only && p->captures.items[i].kind != CAPTURE_PERIODIC))
@@ -66,7 +66,7 @@ bool maps_thin_out(struct profile *p)
         periodic += p->captures.items[i].kind == CAPTURE_PERIODIC;
     for (size_t i = 0; i < p->captures.count; i++) {
         struct capture c = p->captures.items[i];
-        if (goes(p, i, periodic > 0, &seen))
+        if (is_thinned_out(p, i, periodic > 0, &seen))
             continue;
         for (size_t k = 0; k < c.count; k++) {
             struct mapping m = p->mappings.items[c.first + k];

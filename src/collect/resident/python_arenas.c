@@ -94,7 +94,7 @@ static bool is_ending(const struct target *t)
 }
 
 /* `at_end`: the process is ending, but waits for the collector. */
-static void look(struct target *t, uint64_t now_ns, bool at_end)
+static void read_arenas(struct target *t, uint64_t now_ns, bool at_end)
 {
     uint32_t state = t->header ? atomic_load(&t->header->python) : WIRE_PYTHON_NONE;
     uint32_t minor = t->header ? atomic_load(&t->header->python_version) >> 16 & 0xff : 0;
@@ -127,12 +127,12 @@ static void look(struct target *t, uint64_t now_ns, bool at_end)
 
 void python_arenas_read(struct target *t, uint64_t now_ns)
 {
-    look(t, now_ns, false);
+    read_arenas(t, now_ns, false);
 }
 
 void python_arenas_at_end(struct target *t, uint64_t now_ns)
 {
-    look(t, now_ns, true);
+    read_arenas(t, now_ns, true);
 }
 
 void python_arenas_if_due(struct target *t, uint64_t now_ns)

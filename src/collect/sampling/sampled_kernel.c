@@ -79,8 +79,8 @@ static uint32_t common_part(struct process *p, uint32_t a, uint32_t b)
 }
 
 /* The thread has this stack in user mode: charges the periods that wait for a stack. */
-static void meet(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack,
-                 uint64_t time_ns)
+static void charge_waiting(struct samples *s, struct process *p, struct sampled_thread *t,
+                           uint32_t stack, uint64_t time_ns)
 {
     struct unsampled *u = &t->unsampled;
     if (u->waiting && has_target(s, p))
@@ -90,8 +90,8 @@ static void meet(struct samples *s, struct process *p, struct sampled_thread *t,
 }
 
 /* So many samples were due and did not come, one period after another. */
-static void pass(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t count,
-                 uint64_t time_ns)
+static void count_missed(struct samples *s, struct process *p, struct sampled_thread *t,
+                         uint64_t count, uint64_t time_ns)
 {
     struct unsampled *u = &t->unsampled;
     uint64_t period = s->perf.options.cpu_period_ns, faults = 0;
@@ -110,8 +110,8 @@ void kernel_sampled(struct samples *s, struct process *p, struct sampled_thread 
     uint64_t period = s->perf.options.cpu_period_ns, used = used_by(u, time_ns);
     uint64_t periods = used > u->until_ns ? (used - u->until_ns + period / 2) / period : 0;
     if (periods > 1)
-        pass(s, p, t, periods - 1, time_ns);
-    meet(s, p, t, stack, time_ns);
+        count_missed(s, p, t, periods - 1, time_ns);
+    charge_waiting(s, p, t, stack, time_ns);
     u->until_ns = used;
 }
 
@@ -122,8 +122,8 @@ void kernel_entered(struct samples *s, struct process *p, struct sampled_thread 
     uint64_t period = s->perf.options.cpu_period_ns, used = used_by(u, time_ns);
     /* A sample that was due just now may still come. */
     if (used > u->until_ns + period + period / 4)
-        pass(s, p, t, (used - u->until_ns - period / 4) / period, time_ns);
-    meet(s, p, t, stack, time_ns);
+        count_missed(s, p, t, (used - u->until_ns - period / 4) / period, time_ns);
+    charge_waiting(s, p, t, stack, time_ns);
     u->entry = stack;
     u->entry_ns = used;
 }
@@ -134,7 +134,7 @@ void kernel_settle(struct samples *s, struct process *p, struct sampled_thread *
     uint64_t period = s->perf.options.cpu_period_ns;
     uint64_t used = u->on ? used_by(u, time_ns) : u->used_ns;
     if (used > u->until_ns + period)
-        pass(s, p, t, (used - u->until_ns) / period, time_ns);
+        count_missed(s, p, t, (used - u->until_ns) / period, time_ns);
     charge(s, p, t, 0, u->waiting, time_ns); /* at the end of a process only the kernel works */
     u->waiting = 0;
 }

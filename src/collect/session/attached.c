@@ -262,7 +262,7 @@ static bool shares_memory(pid_t parent, pid_t child)
     return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
 }
 
-static void meet_child(struct silent *w, pid_t parent, pid_t pid)
+static void restore_child(struct silent *w, pid_t parent, pid_t pid)
 {
     struct wire_attached there;
     if (session_target(w->session, pid) || shares_memory(parent, pid) ||
@@ -274,7 +274,7 @@ static void meet_child(struct silent *w, pid_t parent, pid_t pid)
 }
 
 /* The kernel lists a child under the thread that forked it. */
-static void meet_children(struct silent *w, pid_t pid)
+static void restore_children(struct silent *w, pid_t pid)
 {
     DIR *threads = proc_open_threads(pid);
     for (pid_t tid; (tid = proc_next_number(threads));) {
@@ -283,7 +283,7 @@ static void meet_children(struct silent *w, pid_t pid)
         snprintf(name, sizeof name, "task/%d/children", (int)tid);
         char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
         for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
-            meet_child(w, pid, (pid_t)strtol(word, NULL, 10));
+            restore_child(w, pid, (pid_t)strtol(word, NULL, 10));
         strbuf_release(&text);
     }
     if (threads)
@@ -297,7 +297,7 @@ static void restore_silent(struct session *s)
     for (size_t i = 0; i < s->live.count; i++)
         *vec_push(&w.parents) = s->live.items[i]->pid;
     for (size_t i = 0; i < w.parents.count; i++)
-        meet_children(&w, w.parents.items[i]);
+        restore_children(&w, w.parents.items[i]);
     vec_release(&w.parents);
 }
 

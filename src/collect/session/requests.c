@@ -31,7 +31,7 @@ static void pause_all(struct session *s, bool paused)
  * "stopped". A stop comes before its mark and a start after it, so that nothing is recorded outside
  * of them.
  */
-static void dormant_all(struct session *s, bool dormant)
+static void set_dormant(struct session *s, bool dormant)
 {
     if (dormant == s->dormant)
         return;
@@ -174,7 +174,7 @@ static bool is_ending(const struct session *s, pid_t pid)
 }
 
 /* The process waits: everything that can only be seen while it lives is read now. */
-static void see_to_exit(struct session *s, struct client *v)
+static void read_before_exit(struct session *s, struct client *v)
 {
     struct target *t = session_target(s, v->pid);
     if (!t || !t->header) {
@@ -234,7 +234,7 @@ static void see_to_exit(struct session *s, struct client *v)
 }
 
 /* The process waits: its Python objects will be freed in a moment. */
-static void see_to_python(struct session *s, struct client *v)
+static void read_before_python_frees(struct session *s, struct client *v)
 {
     struct target *t = session_target(s, v->pid);
     if (t && t->header) {
@@ -331,7 +331,7 @@ void request_answer(struct session *s, struct client *v)
         code = mark_from_outside(s, (pid_t)v->request.process, v->text);
         break;
     case WIRE_EXITING:
-        see_to_exit(s, v);
+        read_before_exit(s, v);
         return;
     case WIRE_SCAN:
         if (s->options->sample_bytes) {
@@ -353,7 +353,7 @@ void request_answer(struct session *s, struct client *v)
         break;
     case WIRE_START:
     case WIRE_STOP:
-        dormant_all(s, v->request.kind == WIRE_STOP);
+        set_dormant(s, v->request.kind == WIRE_STOP);
         break;
     case WIRE_STATUS:
         reply_status(s, v);
@@ -369,7 +369,7 @@ void request_answer(struct session *s, struct client *v)
         give_figures(s, v);
         return;
     case WIRE_PYTHON_ENDS:
-        see_to_python(s, v);
+        read_before_python_frees(s, v);
         return;
     default:
         code = -EINVAL;

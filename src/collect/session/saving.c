@@ -87,7 +87,7 @@ static char *refusal(unsigned processes)
                      processes);
 }
 
-static char *impatience(unsigned processes)
+static char *not_waited_note(unsigned processes)
 {
     return xasprintf("%u processes were not recorded: the collector was busy when they began, and "
                      "with --on-full=drop they do not wait",
@@ -113,7 +113,7 @@ static struct profile *missing_program(struct session *s, struct recording *r)
     unsigned refused = s->refused + s->socket.refused;
     *vec_push(&p->notes) =
         refused   ? refusal(refused)
-        : s->left ? impatience(s->left)
+        : s->left ? not_waited_note(s->left)
         : s->program_filters > proc_filters(getpid())
             ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
                         "forbid what recording needs; record it without",
@@ -158,7 +158,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         if (i == 0 && s->refused + s->socket.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->socket.refused);
         if (i == 0 && s->left)
-            *vec_push(&t->profile.notes) = impatience(s->left);
+            *vec_push(&t->profile.notes) = not_waited_note(s->left);
         if (i == 0 && s->snapshot_note)
             *vec_push(&t->profile.notes) = xstrdup(s->snapshot_note);
         packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);

@@ -223,12 +223,12 @@ static bool is_last(struct session *s, uint64_t now)
     if (now < s->next_check_ns)
         return false;
     s->next_check_ns = now + CHECKS_APART_NS;
-    if (s->samples && (s->unheard = samples_running(s->samples)))
+    if (s->samples && (s->unconnected = samples_running(s->samples)))
         return false;
     if (!s->options->library)
         return true;
     struct descendants descendants = descendants_left(s->socket.key);
-    s->unheard = descendants.forked + descendants.starting + descendants.silent;
+    s->unconnected = descendants.forked + descendants.starting + descendants.silent;
     if (!s->alone_since_ns)
         s->alone_since_ns = now;
     uint64_t alone_ns = now - s->alone_since_ns;
@@ -267,7 +267,7 @@ static void take_signals(struct session *s)
 static struct session_status status_at(const struct session *s, uint64_t now)
 {
     struct session_status status = {
-        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
+        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unconnected};
     for (size_t i = 0; i < s->targets.count; i++) {
         const struct target *t = s->targets.items[i];
         status.events += t->events;

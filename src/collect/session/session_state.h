@@ -65,7 +65,7 @@ struct session {
     struct mark_on mark_on;
     uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
     uint64_t next_check_ns, alone_since_ns; /* for descendants that have not connected */
-    unsigned unheard;                       /* how many of these we wait for */
+    unsigned unconnected;                   /* how many of these we wait for */
     pid_t checkpoint;                       /* pid of the process that writes one; 0: none */
     uint64_t fork_ns, fork_faults;  /* how long the fork took; our page faults at that time */
     VEC(struct snapshot) snapshots; /* those being written, and those that may be removed later */
