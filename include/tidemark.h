@@ -1,22 +1,22 @@
 /*
- * tidemark.h: what a program may tell the profiler that records it.
+ * tidemark.h: how a program talks to the profiler that records it.
  *
- * Needs no linking. Every call looks once whether the program runs under `tidemark run`; if it does
- * not, the call is a test of a pointer. All may be called from any thread at any time, but not from
- * a signal handler. C89 and later, C++11 and later, gcc and clang.
+ * Nothing has to be linked. Each function looks up libtidemark.so once; if the program is not
+ * recorded, a call only tests a pointer. All functions may be called from any thread at any time,
+ * but not from a signal handler. C89 and later, C++11 and later, gcc and clang.
  *
- *     tide_mark("event");                 a moment: report --at event#50, --since event#50
+ *     tide_mark("event");                 names a moment: report --at event#50, --since event#50
  *     tide_mark_value("event", "photons", 1e6);
- *     tide_snapshot("app.%I.tide");       the profile so far, in a file of its own
- *     tide_figures(&heap, 1);             what is live now, and how much was since the last call
+ *     tide_snapshot("app.%I.tide");       writes the profile so far to a file of its own
+ *     tide_figures(&heap, 1);             what is live now, and the peak since the last call
  *     tide_pause(); tide_resume();        allocations in between are not recorded, frees are
  *     tide_thread_name("reader");
- *     tide_alloc("events", p, size);      a block of an allocator of the program's own,
+ *     tide_alloc("events", p, size);      reports a block of the program's own allocator,
  *     tide_free("events", p);             and its end: report --metric pool
  *     tide_start("part.tide");            records a program that was started without tidemark
  *     tide_stop();
  *
- * In C++ there is tide::scope, which marks its begin and its end, and tide::paused.
+ * C++ also has tide::scope, which marks its begin and its end, and tide::paused.
  */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
@@ -27,7 +27,7 @@ extern "C" {
 
 /*
  * dlsym, without <dlfcn.h> and the macros that it may need, whether or not that is included too.
- * NULL in a static program that does not use it otherwise.
+ * NULL in a static program that does not use dlsym otherwise.
  */
 static void *tide_dlsym_(void *, const char *) __attribute__((weakref("dlsym")));
 
@@ -59,7 +59,7 @@ static __inline__ int tide_active(void)
     return call ? call() : 0;
 }
 
-/* A moment with a name (63 bytes of it count). Marks of one name are numbered from 1. */
+/* Marks a moment with a name, of which 63 bytes count. Marks of one name are numbered from 1. */
 static __inline__ void tide_mark(const char *label)
 {
     static tide_function_ known;
@@ -68,7 +68,7 @@ static __inline__ void tide_mark(const char *label)
         call(label);
 }
 
-/* The same, with a number that belongs to it: how much there was to do, say. */
+/* The same with a number that belongs to the mark, for example how much work there was. */
 static __inline__ void tide_mark_value(const char *label, const char *key, double value)
 {
     static tide_function_ known;
@@ -78,7 +78,7 @@ static __inline__ void tide_mark_value(const char *label, const char *key, doubl
         call(label, key, value);
 }
 
-/* The same, with several: one mark, to which value i belongs under the name of key i. */
+/* The same with several numbers: one mark, in which value i has the name keys[i]. */
 static __inline__ void tide_mark_values(const char *label, unsigned count, const char *const *keys,
                                         const double *values)
 {
@@ -92,8 +92,9 @@ static __inline__ void tide_mark_values(const char *label, unsigned count, const
 
 /*
  * Writes the profile so far; the program goes on meanwhile. %I counts snapshots from 1, %p is the
- * pid, %n %h %t %q{VAR} as for `run -o`. A relative path begins where `tidemark run` was started. A
- * leading | pipes it to a command. 0, or negative: not recorded, or the collector could not begin.
+ * pid, %n %h %t %q{VAR} as for `run -o`. A relative path is relative to where `tidemark run` was
+ * started. With a leading |, the profile is piped to a command. Returns 0, or a negative number:
+ * the program is not recorded, or the collector could not begin.
  */
 static __inline__ int tide_snapshot(const char *path)
 {
@@ -103,16 +104,17 @@ static __inline__ int tide_snapshot(const char *path)
 }
 
 struct tide_heap {
-    __SIZE_TYPE__ size;                       /* of this struct: set by tide_figures */
+    __SIZE_TYPE__ size;                       /* of this struct; set by tide_figures */
     __UINT64_TYPE__ live_bytes, live_blocks;  /* allocated and not freed, now */
     __UINT64_TYPE__ total_bytes, allocations; /* since the process began */
-    __UINT64_TYPE__ peak_bytes;               /* highest live_bytes since then, or the restart */
+    __UINT64_TYPE__ peak_bytes; /* highest live_bytes since then, or since the restart */
 };
 
 /*
- * The heap of this process, exact for all that the calling thread did before; of what other threads
- * do meanwhile, some is counted. Asks the collector and waits for its answer, about 0.1 ms. With
- * `restart`, the next call's peak is that from here on. 0, or negative: not recorded, no answer.
+ * Reads the figures of this process's heap. They include everything that the calling thread did
+ * before; of what other threads do meanwhile, some is included. Asks the collector and waits for
+ * its answer, about 0.1 ms. With `restart`, the peak of the next call counts from here. Returns 0,
+ * or a negative number: not recorded, or no answer.
  */
 static __inline__ int tide_figures(struct tide_heap *heap, int restart)
 {
@@ -123,7 +125,7 @@ static __inline__ int tide_figures(struct tide_heap *heap, int restart)
     return call ? call(heap, restart) : -1;
 }
 
-/* Until tide_resume(), no thread's allocations are recorded; frees of known blocks are. */
+/* Until tide_resume(), allocations are not recorded in any thread; frees of known blocks are. */
 static __inline__ void tide_pause(void)
 {
     static tide_function_ known;
@@ -140,7 +142,8 @@ static __inline__ void tide_resume(void)
         call();
 }
 
-/* The calling thread's name in reports (128 bytes of it count); the kernel's is not changed. */
+/* Sets the calling thread's name in reports, of which 128 bytes count; the kernel's name is not
+ * changed. */
 static __inline__ void tide_thread_name(const char *name)
 {
     static tide_function_ known;
@@ -150,10 +153,10 @@ static __inline__ void tide_thread_name(const char *name)
 }
 
 /*
- * Blocks of an allocator of the program's own, by the name of the pool (63 bytes of it count). The
- * memory of a pool comes from somewhere and is counted there, so its blocks are counted apart:
- * report --metric pool. Tell of a block when the pool has handed it out, and of its end before it
- * can be handed out again. A block that the pool has already is replaced.
+ * Reports a block of the program's own allocator, by the name of the pool, of which 63 bytes count.
+ * The memory of a pool comes from somewhere else and is counted there, so its blocks are counted
+ * separately: report --metric pool. Report a block after the pool has returned it, and its end
+ * before it can be returned again. If the pool already has a block at this address, it is replaced.
  */
 static __inline__ void tide_alloc(const char *pool, void *block, __SIZE_TYPE__ size)
 {
@@ -162,8 +165,7 @@ static __inline__ void tide_alloc(const char *pool, void *block, __SIZE_TYPE__ s
         (void (*)(const char *, void *, __SIZE_TYPE__))tide_find_("tide_alloc", &known);
     if (call)
         call(pool, block, size);
-    __asm__ __volatile__(
-        ""); /* so that the call is not the last thing, and its caller stays on the stack */
+    __asm__ __volatile__(""); /* prevents a tail call, so that the caller stays on the stack */
 }
 
 static __inline__ void tide_free(const char *pool, void *block)
@@ -177,7 +179,7 @@ static __inline__ void tide_free(const char *pool, void *block)
 
 /* --- programs that were started without tidemark ---------------------------------------------- */
 
-/* Functions of libc, by names of our own and without their headers, as dlsym above. */
+/* Functions of libc under names of our own and without their headers, as dlsym above. */
 static int tide_fork_(void) __attribute__((weakref("fork")));
 static int tide_setsid_(void) __attribute__((weakref("setsid")));
 static int tide_execvp_(const char *, char *const *) __attribute__((weakref("execvp")));
@@ -196,23 +198,25 @@ static long tide_syscall_(long, ...) __attribute__((weakref("syscall")));
 static char *tide_getenv_(const char *) __attribute__((weakref("getenv")));
 static int *tide_errno_(void) __attribute__((weakref("__errno_location")));
 
-/* One in the program, whatever files include this. */
+/* One instance in the program, however many files include this. */
 struct tide_tool_ {
-    int state; /* 0: nothing is on; 1: it begins or ends; 2: it is on */
+    int state; /* 0: off; 1: beginning or ending; 2: recording */
     int owner; /* the process; another one is a child that was forked since */
     int pid;   /* of `tidemark attach`; 0: only marks are made */
-    int lines; /* of what it tells */
+    int lines; /* number of lines that the tool has written */
 };
 extern struct tide_tool_ tide_tool_;
 struct tide_tool_ tide_tool_ __attribute__((weak)) = {0, 0, 0, 0};
 
-/* Yama (ptrace_scope 1) lets a child trace its parent only if the parent names it; 0: nobody. */
+/* With Yama (ptrace_scope 1), a child may trace its parent only if the parent names it; 0:
+ * nobody. */
 static __inline__ void tide_allow_(int pid)
 {
     tide_prctl_(0x59616d61 /* PR_SET_PTRACER */, (unsigned long)pid, 0UL, 0UL, 0UL);
 }
 
-/* In the child. Descriptors of the program stay its own: it may wait for the end of a pipe. */
+/* Runs in the child. It closes the program's descriptors, because another process may wait for the
+ * end of a pipe. */
 static __inline__ void tide_become_tool_(const char *path, int tell, int target)
 {
     static char failed[] = "failed 000\n";
@@ -235,7 +239,7 @@ static __inline__ void tide_become_tool_(const char *path, int tell, int target)
     }
     argv[i++] = digit;
     argv[i] = (const char *)0;
-    tide_setsid_(); /* Ctrl-C is not for it */
+    tide_setsid_(); /* Ctrl-C is not meant for it */
     if (tell == 3)
         tide_fcntl_(3, 2 /* F_SETFD */, 0);
     else
@@ -251,7 +255,7 @@ static __inline__ void tide_become_tool_(const char *path, int tell, int target)
     tide_exit_(127);
 }
 
-/* The next line that the tool tells: 0, or the negative errno of a failure. */
+/* Reads the next line of the tool: 0, or the negative errno of a failure. */
 static __inline__ int tide_told_(int lines)
 {
     char first = 0, byte = 0;
@@ -261,7 +265,7 @@ static __inline__ int tide_told_(int lines)
         if (n < 0 && *tide_errno_() == 4 /* EINTR */)
             continue;
         if (n <= 0)
-            return -5; /* EIO: it has ended without a word */
+            return -5; /* EIO: it ended without an answer */
         if (byte == '\n')
             return first == 'f' ? -(error ? error : 5) : 0;
         if (!first)
@@ -280,12 +284,14 @@ static __inline__ void tide_tool_gone_(void)
 }
 
 /*
- * Records this process from now on, if it was started without tidemark: `tidemark attach`, which it
- * starts as a child, does the work. The tool is what the variable TIDEMARK names, or is on PATH.
- * `path` is as for `tidemark attach -o`; NULL: tidemark.NAME.PID.tide. Under `tidemark run` it only
- * makes the mark "tracker". 0 once recording is on; else a negative errno: -EBUSY: it is on
- * already; -ENOENT: there is no tool; what attach itself cannot do, it says on stderr. Until
- * tide_stop, one of the program's children is not its own: waiting for any child may find it.
+ * Records this process from now on, if it was started without tidemark: it starts `tidemark attach`
+ * as a child, which does the work. The environment variable TIDEMARK names the tool, or it is found
+ * on PATH. `path` is as for `tidemark attach -o`; NULL: tidemark.NAME.PID.tide. Under `tidemark
+ * run` it only makes the mark "tracker".
+ *
+ * Returns 0 once recording is on; otherwise a negative errno. -EBUSY: it is already on; -ENOENT:
+ * there is no tool; for other failures attach prints the reason on stderr. Until tide_stop, one of
+ * the program's children is not its own: waiting for any child may return it.
  */
 static __inline__ int tide_start(const char *path)
 {
@@ -310,7 +316,7 @@ static __inline__ int tide_start(const char *path)
     }
     code = tide_pipe2_(pipe_ends, 02000000 /* O_CLOEXEC */) ? -*tide_errno_() : 0;
     if (!code) {
-        tide_allow_(tide_tool_.owner); /* any child, so that the tool cannot be too early */
+        tide_allow_(tide_tool_.owner); /* any child, so that the tool cannot come too early */
         tide_tool_.lines = pipe_ends[0];
         tide_tool_.pid = tide_fork_();
         if (tide_tool_.pid == 0)
@@ -331,9 +337,9 @@ static __inline__ int tide_start(const char *path)
 }
 
 /*
- * Ends that. The program has its own code back and the file is written when it returns. 0, or a
- * negative errno: -ESRCH: nothing is on, in this process; else the file could not be written, and
- * attach says on stderr why.
+ * Ends the recording. When it returns, the program has its own code back and the file is written.
+ * Returns 0, or a negative errno. -ESRCH: nothing is being recorded in this process; otherwise the
+ * file could not be written, and attach prints the reason on stderr.
  */
 static __inline__ int tide_stop(void)
 {
@@ -360,7 +366,7 @@ static __inline__ int tide_stop(void)
 namespace tide
 {
 
-/* Marks NAME at its begin and NAME.end at its end. NAME must live as long. */
+/* Marks NAME at its begin and NAME.end at its end. The string NAME must live as long. */
 class scope
 {
   public:
@@ -370,7 +376,7 @@ class scope
     }
     ~scope()
     {
-        char label[64]; /* all that counts of one */
+        char label[64]; /* the longest label */
         unsigned i = 0;
         for (; name_[i] && i < sizeof label - 5; i++)
             label[i] = name_[i];
@@ -386,7 +392,7 @@ class scope
     const char *name_;
 };
 
-/* Recording is paused while it lives. One inside another, or in a pause, changes nothing. */
+/* Pauses the recording while it lives. Inside another one, or in a pause, it changes nothing. */
 class paused
 {
   public:

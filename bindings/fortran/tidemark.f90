@@ -1,18 +1,18 @@
-! What a Fortran program may tell the profiler that records it.
+! How a Fortran program talks to the profiler that records it.
 !
 !     use tidemark
-!     call tide_mark('event')                       a moment: report --at event#50, --since event#50
+!     call tide_mark('event')                       names a moment: report --at event#50, --since event#50
 !     call tide_mark_value('event', 'photons', n)   with a number that belongs to it
 !     call tide_pause(); call tide_resume()         allocations in between are not recorded, frees are
-!     call tide_snapshot('app.%I.tide')             the profile so far, in a file of its own
-!     call tide_figures(heap, restart, status)      what is live now, and how much was since the last restart
+!     call tide_snapshot('app.%I.tide')             writes the profile so far to a file of its own
+!     call tide_figures(heap, restart, status)      what is live now, and the peak since the last restart
 !     call tide_thread_name('reader')
-!     call tide_alloc('grid', c_loc(block), size)   a block of an allocator of the program's own,
+!     call tide_alloc('grid', c_loc(block), size)   reports a block of the program's own allocator,
 !     call tide_free('grid', c_loc(block))          and its end: report --metric pool
 !     if (tide_active()) ...                        recorded, and not paused?
 !
 ! Compile it with the program; there is nothing to link. The functions are those of libtidemark.so, which
-! is there when the program runs under `tidemark run`; when it does not, all of these do nothing. The words
+! is loaded when the program runs under `tidemark run`; otherwise all of these do nothing. The words
 ! mean what they mean in C (tidemark.h). Blanks at the end of a string do not count. Nothing here allocates.
 module tidemark
     use, intrinsic :: iso_c_binding
@@ -91,7 +91,7 @@ module tidemark
         end function
     end interface
 
-    ! Looked up once; not associated: not recorded.
+    ! Looked up once. Not associated: the program is not recorded.
     logical, save :: known = .false.
     procedure(ask_nothing), pointer, save :: active => null()
     procedure(call_text), pointer, save :: mark => null(), thread_name => null()
@@ -104,7 +104,7 @@ module tidemark
 
 contains
 
-    !> Two threads may both do it: they find the same.
+    !> Two threads may both do this: they find the same.
     subroutine look_up()
         if (known) return
         if (c_associated(found('tide_mark'))) then
@@ -130,7 +130,7 @@ contains
         address = dlsym(c_null_ptr, text)
     end function
 
-    !> Into a buffer of the caller's: concatenation would allocate, and be seen in the recording.
+    !> Writes into the caller's buffer: concatenation would allocate, and appear in the recording.
     subroutine to_c(from, to)
         character(len=*), intent(in) :: from
         character(kind=c_char), intent(out) :: to(:)
@@ -149,7 +149,7 @@ contains
         if (associated(active)) tide_active = active() /= 0
     end function
 
-    !> A moment with a name. Marks of one name are numbered from 1.
+    !> Marks a moment with a name. Marks of one name are numbered from 1.
     subroutine tide_mark(label)
         character(len=*), intent(in) :: label
         character(kind=c_char) :: text(label_size)
@@ -182,7 +182,7 @@ contains
         call mark_value_double(label, key, real(number, c_double))
     end subroutine
 
-    !> Writes the profile so far; status 0, or negative: not recorded, or it could not begin.
+    !> Writes the profile so far. Status 0, or negative: not recorded, or writing could not begin.
     subroutine tide_snapshot(path, status)
         character(len=*), intent(in) :: path
         integer, intent(out), optional :: status
@@ -197,7 +197,7 @@ contains
         if (present(status)) status = answer
     end subroutine
 
-    !> The heap now; with `restart` the next peak is that from here on. Status as for tide_snapshot.
+    !> The present heap. With `restart` the next peak counts from here. Status as for tide_snapshot.
     subroutine tide_figures(heap, restart, status)
         type(tide_heap), intent(inout) :: heap
         logical, intent(in), optional :: restart
@@ -213,7 +213,7 @@ contains
         if (present(status)) status = answer
     end subroutine
 
-    !> Until tide_resume, what is allocated is not recorded; frees of known blocks are. All threads.
+    !> Until tide_resume, allocations are not recorded in any thread; frees of known blocks are.
     subroutine tide_pause()
         call look_up()
         if (associated(pause)) call pause()
@@ -224,7 +224,7 @@ contains
         if (associated(resume)) call resume()
     end subroutine
 
-    !> A pool of the program's own has handed out a block; counted apart from the heap.
+    !> Reports a block of the program's own pool; counted separately from the heap.
     subroutine pool_alloc(pool, block, bytes)
         character(len=*), intent(in) :: pool
         type(c_ptr), intent(in) :: block
@@ -243,7 +243,7 @@ contains
         call pool_alloc(pool, block, int(bytes, c_int64_t))
     end subroutine
 
-    !> The block goes back. To be called before it can be handed out again.
+    !> Reports that a block was freed. Call it before the pool can return the block again.
     subroutine tide_free(pool, block)
         character(len=*), intent(in) :: pool
         type(c_ptr), intent(in) :: block
@@ -254,7 +254,7 @@ contains
         call release(text, block)
     end subroutine
 
-    !> The calling thread's name in reports.
+    !> Sets the calling thread's name in reports.
     subroutine tide_thread_name(name)
         character(len=*), intent(in) :: name
         character(kind=c_char) :: text(label_size)

@@ -21,7 +21,7 @@ void annotation_note(struct annotation *a, const char *format, ...)
     *vec_push(&a->notes) = must_alloc(text);
 }
 
-/* The metric's question, with all functions in the answer, so that candidates can be named. */
+/* Asks for all functions, so that error messages can name candidates. */
 static void all_functions(struct query *q)
 {
     q->by = BY_FUNCTION;
@@ -31,14 +31,14 @@ static void all_functions(struct query *q)
     q->min_percent = 0;
 }
 
-/* --- the order in which it is shown ----------------------------------------------------------- */
+/* --- the order of output ---------------------------------------------------------------------- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* Inlined ones come after all of the function's own. */
+/* Inlined places come after all of the function's own. */
 static int compare_places(const void *x, const void *y, void *context)
 {
     const struct annotation *a = context;
@@ -54,7 +54,7 @@ static int compare_places(const void *x, const void *y, void *context)
     return order ? order : compare_numbers((uintptr_t)p, (uintptr_t)q);
 }
 
-/* The numbers from 0 in an order; the caller frees them. */
+/* The numbers from 0 on, sorted; the caller frees them. */
 static uint32_t *ordered(size_t count, int (*compare)(const void *, const void *, void *),
                          struct annotation *a)
 {

@@ -1,4 +1,4 @@
-/* Which function a user means: the first step of annotate(). */
+/* Which function the user means: the first step of annotate(). */
 #include <errno.h>
 #include <string.h>
 
@@ -7,22 +7,22 @@
 
 #define CANDIDATES_SHOWN 8
 
-/* How sure it is that a name is meant, surest first. */
+/* How well a name matches, best first. */
 enum sureness { THE_NAME, WITHOUT_ARGUMENTS, IN_FORTRAN, MATCHING, SURENESSES };
 
 struct choice {
     const char *wanted, *library;
-    struct pattern_list regex; /* empty: it is none */
+    struct pattern_list regex; /* empty: the word is not a regular expression */
 };
 
-/* Without arguments and scopes; those of Python end with a dot. */
+/* Compares without arguments and scopes; scopes of Python end with a dot. */
 static bool is_last_part(const char *name, const char *wanted)
 {
     const char *dot = strrchr(name, '.');
     return name_is(name, wanted) || (dot && strcmp(dot + 1, wanted) == 0);
 }
 
-/* "init" as gfortran calls it: "init_", or "__module_MOD_init". Case does not matter there. */
+/* "init" in gfortran's form: "init_", or "__module_MOD_init". Case does not matter there. */
 static bool is_fortran(const char *name, const char *wanted)
 {
     const char *mod = strstr(name, "_MOD_");
@@ -44,10 +44,11 @@ static bool is_in_library(const struct choice *c, const struct answer_row *row)
 {
     return !c->library || (row->module && strcmp(row->module, c->library) == 0) ||
            (row->file &&
-            strcmp(row->file, c->library) == 0); /* as Python's modules are told apart */
+            /* Modules of Python are told apart by their files. */
+            strcmp(row->file, c->library) == 0);
 }
 
-/* Rows that are meant; returns how many. */
+/* Finds the rows that match; returns how many. */
 static size_t find(const struct answer *a, const struct choice *c, enum sureness how,
                    const struct answer_row **rows, size_t room)
 {
@@ -78,7 +79,8 @@ static int several(const struct choice *c, const struct answer_row *const *rows,
     }
     if (found > shown)
         strbuf_printf(&list, " and %zu more", found - shown);
-    for (size_t i = 0; i < list.size; i++) /* a recording must not drive the terminal */
+    /* A recording must not send control sequences to the terminal. */
+    for (size_t i = 0; i < list.size; i++)
         if ((unsigned char)list.data[i] < ' ' || list.data[i] == 0x7f)
             list.data[i] = '?';
     int code = err_set(err, -EINVAL, "'%s' may be one of %zu functions, %s: %s", c->wanted, found,
@@ -87,7 +89,7 @@ static int several(const struct choice *c, const struct answer_row *const *rows,
     return code;
 }
 
-/* Is a function of this very name anywhere in the recording? */
+/* Does the recording contain a function of exactly this name? */
 static bool is_known(const struct answer *a, const struct choice *c)
 {
     const struct profile *p = a->profile;
@@ -110,7 +112,7 @@ static size_t find_surest(const struct answer *a, const struct choice *c,
     return found;
 }
 
-/* Names the metrics that have the function, and its place if it is only one. */
+/* Lists the metrics in which the function has values, and its place if there is only one. */
 static void find_metrics(const struct answer *a, const struct choice *c, bool whole_run,
                          struct strbuf *metrics, struct strbuf *place)
 {
@@ -127,7 +129,7 @@ static void find_metrics(const struct answer *a, const struct choice *c, bool wh
             q.at = q.since = NULL;
         if ((q.metric == a->query->metric && !whole_run) ||
             answer_query(&other, a->recording, &q, &ignored))
-            continue; /* or this recording has it not */
+            continue; /* or the recording does not have the metric */
         size_t found = find_surest(&other, c, &row, 1);
         if (found)
             strbuf_printf(metrics, "%s%s", metrics->size ? ", " : "", metric_name(q.metric));
@@ -139,7 +141,7 @@ static void find_metrics(const struct answer *a, const struct choice *c, bool wh
     }
 }
 
-/* It is in the recording, but the metric has nothing of it. */
+/* The recording contains the function, but not in this metric. */
 static int nothing_of_metric(const struct answer *a, const struct choice *c, struct err *err)
 {
     const struct query *q = a->query;
@@ -157,7 +159,8 @@ static int nothing_of_metric(const struct answer *a, const struct choice *c, str
         strbuf_printf(&text, " since %s", q->since);
     if (q->at || live)
         strbuf_printf(&text, " at %s", q->at && strcmp(q->at, "end") != 0 ? q->at : "the end");
-    for (size_t i = 0; i < text.size; i++) /* a recording must not drive the terminal */
+    /* A recording must not send control sequences to the terminal. */
+    for (size_t i = 0; i < text.size; i++)
         if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
             text.data[i] = '?';
     int code =
@@ -187,7 +190,8 @@ int annotate_choose(const struct answer *a, const char *wanted, const char *libr
     const struct answer_row *rows[CANDIDATES_SHOWN];
     struct choice c = {.wanted = wanted, .library = library};
     int code = 0;
-    pattern_list_add(&c.regex, wanted, "function", NULL); /* a name may be no regular expression */
+    /* A name need not be a valid regular expression. */
+    pattern_list_add(&c.regex, wanted, "function", NULL);
     size_t found = find_surest(a, &c, rows, CANDIDATES_SHOWN);
     bool elsewhere = !found && !library && is_known(a, &c);
     if (!found && !elsewhere)

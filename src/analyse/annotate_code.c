@@ -1,4 +1,4 @@
-/* The instructions of the function, from the file that was recorded. */
+/* Reads the instructions of the function from the file that was recorded. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "model/name.h"
 #include "symbol/disassembler.h"
 
-/* Of one function, and of all of that name. */
+/* Limits for one function, and for all functions of that name. */
 #define FUNCTION_BYTES (1u << 20)
 #define ALL_BYTES      (4u << 20)
 
@@ -17,7 +17,7 @@ struct reading {
     uint32_t code;
     struct disassembler *disassembler;
     size_t bytes_left;
-    const struct touched *next, *end; /* of this file, by address */
+    const struct touched *next, *end; /* addresses in this file, in order */
 };
 
 static int by_address(const void *x, const void *y)
@@ -27,8 +27,8 @@ static int by_address(const void *x, const void *y)
                               : (a->address > b->address) - (a->address < b->address);
 }
 
-/* The place an instruction is from: the function's line, and below it what was inlined there.
- * false: it is not of this function at all. */
+/* The place of an instruction: the function's line, and below it what was inlined there. false: the
+ * instruction does not belong to this function. */
 static bool find_place(struct annotation *a, struct symbol_file *file, uint64_t address,
                        uint32_t *place)
 {
@@ -101,7 +101,7 @@ static void read_function(struct reading *r, uint64_t low, uint64_t high)
     }
 }
 
-/* What of a file cannot be shown, and what to do. */
+/* Notes which parts of a file cannot be shown, and what to do. */
 static bool check_file(struct annotation *a, struct annotated_code *c)
 {
     const char *path = c->module->path;

@@ -1,4 +1,4 @@
-/* The texts of the lines, and where the function begins and ends in them. */
+/* Reads the texts of the lines, and finds where the function begins and ends in them. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -6,8 +6,9 @@
 
 #include "analyse/annotate_parts.h"
 
-#define AROUND      20 /* lines shown around those that stacks have, where no more is known */
-#define SOURCES_MAX 64 /* inlined code comes from many files, hostile recordings from more */
+/* Lines shown around those on stacks, if the function's extent is not known. */
+#define AROUND      20
+#define SOURCES_MAX 64 /* inlined code comes from many files, in hostile recordings from more */
 
 static uint32_t source_of(struct annotation *a, uint32_t file)
 {
@@ -20,10 +21,10 @@ static uint32_t source_of(struct annotation *a, uint32_t file)
     return (uint32_t)a->sources.count - 1;
 }
 
-/* The lines that the function itself has: of its instructions and of stacks. */
+/* Finds the lines of the function itself, from its instructions and from stacks. */
 static void find_lines(struct annotation *a)
 {
-    source_of(a, 0); /* what has no file */
+    source_of(a, 0); /* for what has no file */
     for (size_t i = 0; i < a->places.count; i++) {
         struct annotated_place *p = &a->places.items[i];
         p->source = source_of(a, p->file);
@@ -44,7 +45,7 @@ static size_t indentation(const char *text, size_t size, bool *blank)
     return at;
 }
 
-/* Does "def NAME(" or the like begin here? */
+/* Does a definition like "def NAME(" begin here? */
 static bool defines(const char *text, size_t size, const char *name)
 {
     size_t length = strlen(name);
@@ -57,7 +58,7 @@ static bool defines(const char *text, size_t size, const char *name)
            !isalnum((unsigned char)def[length]) && def[length] != '_';
 }
 
-/* Python tells no more than the lines that ran; its indentation does. */
+/* Python reports only the lines that ran; the indentation shows the whole function. */
 static bool widen_python(struct annotated_source *s, const char *qualified)
 {
     const char *dot = strrchr(qualified, '.'), *name = dot ? dot + 1 : qualified;
@@ -81,7 +82,7 @@ static bool widen_python(struct annotated_source *s, const char *qualified)
     return true;
 }
 
-/* Are all lines of the function known, and not only those that stacks went through? */
+/* Are all lines of the function known, not only those on stacks? */
 static bool is_whole(const struct annotation *a)
 {
     for (size_t i = 0; i < a->instructions.count; i++)
@@ -93,7 +94,8 @@ static bool is_whole(const struct annotation *a)
 static void widen(const struct annotation *a, struct annotated_source *s)
 {
     uint32_t most = (uint32_t)s->text.lines.count - 1;
-    if (s->first > a->declared && s->first - a->declared <= AROUND) /* in the same file, then */
+    /* Then it is in the same file. */
+    if (s->first > a->declared && s->first - a->declared <= AROUND)
         s->first = a->declared ? a->declared : s->first;
     if (!s->first || is_whole(a) || (a->python && widen_python(s, a->name)))
         return;
@@ -102,7 +104,7 @@ static void widen(const struct annotation *a, struct annotated_source *s)
         s->last = most - s->last > AROUND ? s->last + AROUND : most;
 }
 
-/* When what was recorded was made: its file's time, or that of the recording itself. */
+/* When the recorded code was built: the time of its file, or of the recording itself. */
 static time_t made(const struct annotation *a, const char **what)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* What each line and each address of the function has: from the recording alone. */
+/* Computes the values of each line and each address of the function, from the recording alone. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -8,15 +8,16 @@ struct adding {
     struct annotation *a;
     const struct call_tree *tree;
     const struct frame_table *frames;
-    const uint32_t *group_of; /* of a frame */
+    const uint32_t *group_of; /* frame -> group */
     uint32_t group;
-    /* Code without a symbol is a function for each address. Those between two are the one meant. */
+    /* Code without a symbol has one "function" per address. All addresses in the same piece of code
+     * are meant. */
     bool nameless;
     uint32_t code;
     uint64_t low, high;
 
-    uint32_t *place; /* of each call; PLACE_NONE: it is neither the function nor inlined into it */
-    uint32_t *touched; /* of each call that has a place */
+    uint32_t *place; /* place of each call; PLACE_NONE: neither the function nor inlined into it */
+    uint32_t *touched; /* index of the address of each call that has a place */
     uint32_t active;   /* calls of the function on the current path */
 };
 
@@ -49,14 +50,14 @@ static bool is_same_file(const struct module *a, const struct module *b)
                       memcmp(a->build_id, b->build_id, a->build_id_size) == 0);
 }
 
-/* The file of an address, made when it is new; CODE_NONE: none is known. `address` becomes the one
+/* The file of an address, added if it is new; CODE_NONE: not known. `address` becomes the address
  * in that file. */
 static uint32_t code_of(struct annotation *a, uint64_t *address)
 {
     if (*address <= NODE_KERNEL || NODE_IS_POOL(*address) || NODE_IS_PYTHON(*address))
         return CODE_NONE;
     const struct module *m = module_at(a->answer.profile, *address);
-    if (!m || !m->path || !*m->path) /* model/combined_profile.h */
+    if (!m || !m->path || !*m->path) /* a module of model/combined_profile.h */
         return CODE_NONE;
     *address = NODE_PC(*address) - 1 - m->bias;
     for (size_t i = 0; i < a->codes.count; i++)
@@ -116,7 +117,7 @@ static void leave(struct adding *s, uint32_t call)
         s->a->touched.items[s->touched[call]].active--;
 }
 
-/* `own` marks a call of the function itself, below which only its inlined code has places. */
+/* `own`: a call of the function itself; below it only inlined code has places. */
 static void enter(struct adding *s, uint32_t call, bool own)
 {
     struct annotation *a = s->a;
@@ -147,7 +148,7 @@ static void enter(struct adding *s, uint32_t call, bool own)
         value_join(&at->total, t->below[call], t->by_max);
 }
 
-/* The function that holds the code which was inlined: the next one outwards that is not. */
+/* Notes the function that contains the inlined code: the next outer frame that is not inlined. */
 static void note_host(struct adding *s, uint32_t call)
 {
     const struct call_tree *t = s->tree;
@@ -166,7 +167,7 @@ static void note_host(struct adding *s, uint32_t call)
     *vec_push(&s->a->hosts) = name;
 }
 
-/* Where the code around the first address of the function begins and ends. */
+/* Finds where the code around the function's first address begins and ends. */
 static void find_bounds(struct adding *s)
 {
     for (uint32_t c = 1; c < s->tree->parent.count; c++) {

@@ -3,23 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "model/name.h"
 
-#define GROWTHS_LEAST   3           /* of the longest: fewer may be chance */
-#define COPIED_LEAST    (64 * 1024) /* bytes: less is not worth a line */
-#define MATTERS_LARGEST (16 * 1024) /* bytes of the largest array, or */
-#define MATTERS_COPIED  (64u << 20) /* copied in all */
-#define OTHERWISE_MOST  5           /* one replacement in so many may be by something else */
-#define FRAMES_OF_STD   16          /* that a vector may be behind */
-#define ITEM_BYTES_MOST 65536       /* what is larger is hardly an item */
-#define FACTOR_UNEVEN   1.9         /* with less, sizes have little in common but the item, */
-#define SIZES_UNEVEN    6           /* after so many growths */
+#define GROWTHS_LEAST   3           /* of the longest chain: fewer may be chance */
+#define COPIED_LEAST    (64 * 1024) /* bytes: less is not worth reporting */
+#define MATTERS_LARGEST (16 * 1024) /* a chain matters if its largest array has so many bytes, */
+#define MATTERS_COPIED  (64u << 20) /* or if so many bytes were copied in all */
+#define OTHERWISE_MOST  5           /* at most one replacement in so many may be of another kind */
+#define FRAMES_OF_STD   16 /* how many frames of std:: may be between the vector and its caller */
+#define ITEM_BYTES_MOST 65536 /* something larger is hardly an item */
+/* If arrays grow by less than this factor, the item is nearly all that their sizes have in
+ * common. */
+#define FACTOR_UNEVEN 1.9
+#define SIZES_UNEVEN  6 /* and if there were at least so many growths */
 
 static void add_figures(struct chain_figures *to, const struct chain_figures *from)
 {
     const struct chain_figures was = *to;
     const uint64_t *add = (const uint64_t *)from;
-    uint64_t *sum = (uint64_t *)to, a = was.unit_bytes, b = from->unit_bytes;
+    uint64_t *sum = (uint64_t *)to;
     for (size_t k = 0; k < sizeof *to / sizeof *sum; k++)
         sum[k] += add[k];
 #define MOST(field) to->field = was.field > from->field ? was.field : from->field
@@ -30,17 +33,12 @@ static void add_figures(struct chain_figures *to, const struct chain_figures *fr
 #undef MOST
     to->first_bytes =
         was.growths && was.first_bytes < from->first_bytes ? was.first_bytes : from->first_bytes;
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    to->unit_bytes = a;
+    to->unit_bytes = common_divisor(was.unit_bytes, from->unit_bytes);
 }
 
 static bool is_convincing(const struct chain_figures *f)
 {
-    uint64_t further = f->growths - f->chains; /* that have one before them */
+    uint64_t further = f->growths - f->chains; /* growths with an earlier one in the same chain */
     if (f->longest < GROWTHS_LEAST || f->copied_bytes < COPIED_LEAST || f->chains > f->growths ||
         f->old_bytes == 0)
         return false;
@@ -49,7 +47,7 @@ static bool is_convincing(const struct chain_figures *f)
     return f->otherwise <= f->growths / OTHERWISE_MOST && f->even >= further - further / 2;
 }
 
-/* Did std::vector ask for the memory? */
+/* Did std::vector request the memory? */
 static bool is_vector(const struct answer *a, uint32_t node)
 {
     const struct profile *p = a->profile;
@@ -74,9 +72,9 @@ static bool is_vector(const struct answer *a, uint32_t node)
 }
 
 /*
- * A vector that is filled one by one begins with one item, and all its sizes are multiples of that.
- * An array that does not double has sizes that have little in common but the item. Where neither is
- * so, the first size may be any number of items.
+ * A vector that is filled item by item begins with one item, and all its sizes are multiples of
+ * that. For an array that does not double, the item is nearly all that its sizes have in common. If
+ * neither applies, the first size may be any number of items.
  */
 static uint64_t item_of(const struct chain *c, const struct answer *a)
 {
@@ -96,13 +94,13 @@ static int by_copied(const void *a, const void *b)
     return (x->call > y->call) - (x->call < y->call);
 }
 
-/* All rows that are in focus, those of one line together. */
+/* Collects all rows in focus, and joins those of one line. */
 static void gather(struct chains *c, const struct places *places)
 {
     const struct profile *p = places->total.profile;
     const struct call_tree *tree = &places->total.tree;
     struct map numbers = {0};
-    VEC(uint64_t) most = {0}; /* copied at the stack that is shown */
+    VEC(uint64_t) most = {0}; /* bytes copied at the stack that is shown */
     for (size_t i = 0; i < p->chains.count; i++) {
         const struct chain_row *row = &p->chains.items[i];
         uint32_t place = places->of_site[row->site], call = tree->site_call[row->site];

@@ -15,21 +15,21 @@
 #include "analyse/places.h"
 
 struct chain {
-    uint32_t place, call; /* in places; of its stacks, the one with most copied */
-    uint32_t node;        /* the same, in the profile */
+    uint32_t place, call; /* in places; the call is that of the stack with most copied */
+    uint32_t node;        /* the same stack, as a node of the profile */
     struct chain_figures of;
-    double factor;       /* by which it grows */
-    uint64_t item_bytes; /* size of an item, where there is evidence of it; else 0 */
+    double factor;       /* the factor of one growth */
+    uint64_t item_bytes; /* the size of an item, if there is evidence for it; otherwise 0 */
 };
 
 struct chains {
     VEC(struct chain) list; /* most copied first */
 };
 
-/* Is it a file of Python's own machinery, "<frozen importlib._bootstrap>"? */
+/* Is it a file of Python's own machinery, such as "<frozen importlib._bootstrap>"? */
 bool chain_is_frozen(const char *file);
-/* Large enough, or copied so often, that a reserve would be felt; and of a function that its user
- * can change. */
+/* Is the array large enough, or copied often enough, that reserving memory would make a difference,
+ * and can the user change the function? */
 bool chain_matters(const struct places *places, const struct chain *chain);
 
 void chains_find(struct chains *c, const struct places *places);

@@ -30,7 +30,7 @@ static bool lists(const char *list, const char *const *paths, size_t count)
     return found;
 }
 
-/* "libxml2:amd64.list" -> "libxml2-dbgsym"; the C library's is older than that custom. */
+/* "libxml2:amd64.list" -> "libxml2-dbgsym"; the C library's package has an older form of name. */
 static char *package_of(const char *list)
 {
     char *name = xstrndup(list, strcspn(list, ":"));
@@ -44,7 +44,7 @@ static char *package_of(const char *list)
 
 char *debug_package(const char *path)
 {
-    /* /lib and /usr/lib are one folder, and lists have one or the other. */
+    /* /lib and /usr/lib are one folder; lists contain one path or the other. */
     char *real = realpath(path, NULL);
     const char *full = real ? real : path;
     const char *paths[] = {path, real, strncmp(full, "/usr/", 5) == 0 ? full + 4 : NULL};

@@ -1,5 +1,5 @@
 /*
- * detect: what findings.c and its detectors share. One detector a kind of waste.
+ * detect: what findings.c and its detectors share. There is one detector for each kind of waste.
  */
 #ifndef TIDE_ANALYSE_DETECT_H
 #define TIDE_ANALYSE_DETECT_H
@@ -9,16 +9,17 @@
 #define KIB 1024
 #define MIB (1024 * 1024)
 
-/* Adds a finding about `place`; `sites` say which of its calls to show. */
+/* Adds a finding about `place`; `sites` decide which of its calls to show. */
 struct finding *detect_add(struct findings *f, enum finding_kind kind, uint32_t place,
                            const struct value *sites, double worth);
 
-/* What grows by marks is worth a finding from these on: bytes, and their share of the peak, or of
- * what is resident. */
+/* Thresholds for growth by marks to become a finding: bytes, and the share of the peak, or of
+ * resident memory. */
 #define GROWN_BYTES (16 * KIB)
 #define GROWN_SHARE 0.02
 
-/* Most of a place is gone where this says so: what was lost of it is another finding's. */
+/* If less than this share of a place remains, the finding is dropped: what the place lost belongs
+ * to another finding. */
 #define DETECT_LEFT 0.1
 
 static inline double share_of(int64_t part, uint64_t whole)

@@ -1,5 +1,5 @@
 /*
- * Buffers that are larger than what is used of them, and buffers that grow step by step.
+ * Finds buffers that are larger than the part that is used, and buffers that grow step by step.
  */
 #include <stdlib.h>
 
@@ -10,28 +10,28 @@
 #define UNTOUCHED_HALF  0.5 /* of what the function holds */
 #define UNTOUCHED_ALL   0.95
 
-#define CHAIN_GROWTHS 5 /* of the longest */
-#define CHAIN_TIMES   3 /* once or twice is nothing, but for a large part of the peak */
+#define CHAIN_GROWTHS 5 /* growths of the longest chain */
+#define CHAIN_TIMES   3 /* fewer chains do not matter, unless they are a large part of the peak */
 #define CHAIN_LARGEST (64 * KIB)
-#define CHAIN_SHARE   0.05 /* of the peak: what is live twice while it is copied; or else */
+#define CHAIN_SHARE   0.05 /* share of the peak that exists twice during a copy */
 #define CHAIN_COPIED  (64 * MIB)
-#define CHAIN_ONCE    0.2 /* of the peak */
-#define COPIED_PER_NS 4.0 /* bytes: a few GB a second */
+#define CHAIN_ONCE    0.2 /* the same for a single chain */
+#define COPIED_PER_NS 4.0 /* bytes: a few GB per second */
 
-/* --- never touched ---------------------------------------------------------------------------- */
+/* --- memory that was never touched ------------------------------------------------------------ */
 
 struct use {
     struct value *untouched, *held; /* by site */
     bool known;
 };
 
-/* At the end, or when the program was last looked at. */
+/* At the end, or at the last scan. */
 static void add_living(struct use *u, const struct profile *p)
 {
     const struct scan *scan = NULL;
     for (size_t i = 0; i < p->scans.count; i++)
         if (p->scans.items[i].residency && (!scan || scan->kind != SCAN_EXIT))
-            scan = &p->scans.items[i]; /* destructors free what was there before them */
+            scan = &p->scans.items[i]; /* before destructors free everything */
     if (!scan)
         return;
     u->known = true;
@@ -43,7 +43,7 @@ static void add_living(struct use *u, const struct profile *p)
     }
 }
 
-/* When they were freed: of the most that the site ever had, the same part. */
+/* When blocks were freed: assumes the same part of the site's highest total. */
 static void add_freed(struct use *u, const struct profile *p)
 {
     for (size_t i = 0; i < p->looks.count; i++) {
@@ -102,7 +102,7 @@ void detect_chains(struct findings *f)
         const struct chain *c = &f->chains.list.items[i];
         uint64_t last = c->of.largest_bytes, twice = c->of.transient_bytes - last;
         double memory = share_of((int64_t)twice, f->basis.peak_bytes);
-        bool moved = c->of.by_realloc > c->of.growths / 2; /* which may take no second block */
+        bool moved = c->of.by_realloc > c->of.growths / 2; /* realloc may need no second block */
         bool often = c->of.chains >= CHAIN_TIMES || (memory >= CHAIN_ONCE && !moved);
         bool much = memory >= CHAIN_SHARE || c->of.copied_bytes >= CHAIN_COPIED;
         if (c->of.longest < CHAIN_GROWTHS || !often || !much || last < CHAIN_LARGEST)

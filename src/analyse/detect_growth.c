@@ -1,7 +1,7 @@
 /*
- * Functions whose blocks are still needed, as far as anybody can tell, but become more and more:
- * those of which analyse/growth.h says so, if they are worth a finding. Without marks more is asked
- * for: a program that reads its input grows too, until it has read it.
+ * Finds functions whose blocks are still needed, as far as one can tell, but become more and more:
+ * those that grow according to analyse/growth.h, if they are worth a finding. Without marks the
+ * thresholds are higher: a program that reads its input also grows until it has read it.
  */
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static void add(struct findings *f, const struct growth *g, const struct growth_
     describe(n, g, s, f->basis.peak_bytes);
 }
 
-/* Address space that nobody touches is no memory. */
+/* Address space that is never touched is no memory. */
 static bool is_resident(const struct growth *g, const struct growth_site *s)
 {
     double gained = g->rates.parts[GAIN_MAPPED] + g->rates.parts[GAIN_SHARED] +
@@ -51,8 +51,7 @@ static bool is_resident(const struct growth *g, const struct growth_site *s)
            gained >= s->trend.slope / 2;
 }
 
-/* How much of what is resident the mappings are is not known here: detect_resident tells of them.
- */
+/* How much of the mappings is resident is not known here, so detect_resident reports them. */
 static void note_mapped(struct findings *f, const struct growth *g, const struct growth_site *s)
 {
     size_t sites = f->places.total.profile->sites.count;
@@ -66,8 +65,8 @@ static void note_mapped(struct findings *f, const struct growth *g, const struct
             f->mapped_grows[i] = s->trend.slope;
 }
 
-/* A pool takes what it hands out from somewhere: of what grew in the heap, the heap's finding
- * tells. The pool's own frame is no function: it is its caller's. */
+/* A pool gets its memory from somewhere: what grew in the heap is reported there. The pool's own
+ * frame is no function, so its caller is shown. */
 static void add_pool(struct findings *f, const struct growth *g, const struct growth_site *s)
 {
     uint64_t whole =

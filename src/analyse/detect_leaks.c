@@ -1,32 +1,36 @@
 /*
- * Blocks that nothing points to any more. What hangs on a lost block is part of it, whoever
- * allocated it: it would go with its owner.
+ * Finds blocks that nothing points to any more. Whatever only a lost block leads to counts as part
+ * of it, whoever allocated it: freeing the lost block would free it too.
  */
 #include <stdlib.h>
 
 #include "analyse/detect.h"
 #include "analyse/leak_scan.h"
 
-/* One lost block is not worth anybody's time, unless it is large; one for each event is. */
-#define LEAK_BYTES  256
-#define LEAK_REPEAT 10 /* blocks, allocated at different times or this much together: */
+/* A single lost block is not worth anybody's time unless it is large; one per event is. */
+#define LEAK_BYTES 256
+/* A leak counts as repeated if it has so many blocks, and if these were allocated at different times
+ * or have so many bytes. */
+#define LEAK_REPEAT 10
 #define LEAK_MUCH   (4 * KIB)
-#define LEAK_LEAST  0.0005     /* of the peak, or */
-#define LEAK_ALWAYS (16 * KIB) /* at least */
-#define LEAK_ONCE   (64 * KIB) /* of fewer blocks, */
-#define LEAK_SHARE  0.1        /* and of the peak */
-#define LEAK_WEIGHT 2          /* it will be more in a longer run */
+/* A repeated leak is reported from this share of the peak or from so many bytes on. */
+#define LEAK_LEAST  0.0005
+#define LEAK_ALWAYS (16 * KIB)
+/* One that is not repeated must reach so many bytes and this share of the peak. */
+#define LEAK_ONCE   (64 * KIB)
+#define LEAK_SHARE  0.1
+#define LEAK_WEIGHT 2 /* a longer run would lose more */
 
 struct age {
     uint64_t first_ns, last_ns;
 };
 
-/* While the rows of a look are gathered. */
+/* State while the rows of a scan are added up. */
 struct losing {
-    struct value *sites;   /* lost, and what that leads to */
-    struct value *led;     /* by place: of these, the latter */
+    struct value *sites;   /* lost, with what the lost blocks lead to */
+    struct value *led;     /* by place: the part of these that lost blocks lead to */
     struct age *ages;      /* by place */
-    struct value indirect; /* all of it, in focus */
+    struct value indirect; /* everything indirect in focus */
 };
 
 static void add_row(struct findings *f, struct losing *l, const struct live_row *r, uint32_t place)
@@ -36,7 +40,7 @@ static void add_row(struct findings *f, struct losing *l, const struct live_row 
     value_join(&f->lost[place], v, false);
     if (r->reach == REACH_INDIRECT) {
         value_join(&l->indirect, v, false);
-        value_join(&f->hangs[place], v, false);
+        value_join(&f->indirect[place], v, false);
         return;
     }
     struct age *age = &l->ages[place];
@@ -78,7 +82,8 @@ static void add_place(struct findings *f, const struct losing *l, uint32_t place
     n->last_ns = l->ages[place].last_ns;
 }
 
-/* Where the focus leaves out some of what hangs on lost blocks, nothing can be said of it. */
+/* If the focus leaves out some of what lost blocks lead to, their sums would be wrong: drops
+ * them. */
 static void forget_led(const struct findings *f, struct losing *l)
 {
     int64_t led = 0;
@@ -94,7 +99,7 @@ void detect_leaks(struct findings *f)
     const char *why;
     const struct scan *scan = leak_scan_judged(p, &why);
     f->lost = xcalloc((size_t)f->places.count + 1, sizeof *f->lost);
-    f->hangs = xcalloc((size_t)f->places.count + 1, sizeof *f->hangs);
+    f->indirect = xcalloc((size_t)f->places.count + 1, sizeof *f->indirect);
     if (!scan)
         return;
     f->basis.reach_known = true;

@@ -1,24 +1,25 @@
 /*
- * What makes the peak as high as it is: a function whose blocks are there for a short time only, or
- * that holds most of a large heap.
+ * Finds what makes the peak high: a function whose blocks exist for a short time only, or one that
+ * holds most of a large heap.
  */
 #include <stdlib.h>
 
 #include "analyse/detect.h"
 
-#define PEAK_BYTES      (16 * MIB) /* a smaller spike troubles nobody */
+#define PEAK_BYTES      (16 * MIB) /* a smaller spike does not matter */
 #define SPIKE_SHARE     0.25       /* of the peak */
 #define SPIKE_TIME      0.1        /* of the run */
-#define SPIKE_INTERVALS 10         /* to know how long it took */
+#define SPIKE_INTERVALS 10         /* needed to know how long it lasted */
 
-#define MOST_PEAK   (64 * MIB) /* a smaller heap troubles nobody */
+#define MOST_PEAK   (64 * MIB) /* a smaller heap does not matter */
 #define MOST_SHARE  0.5
-#define MOST_WEIGHT 0.3 /* it may well be needed */
+#define MOST_WEIGHT 0.3 /* the memory may well be needed */
 
 #define ARENAS_SHARE                                                                               \
-    0.5 /* of what a function has: small Python objects, one by one too small to see */
+    0.5 /* share of a function's memory: small Python objects, too small to show one by one */
 
-/* The share of the run in which the live total came within half of `bytes` of the peak. */
+/* The share of the run during which the live total was no more than half of `bytes` below the
+ * peak. */
 static double time_at_peak(const struct profile *p, int64_t bytes)
 {
     uint64_t start = 0, high = 0, least = p->peak_bytes - (uint64_t)bytes / 2;
@@ -31,7 +32,7 @@ static double time_at_peak(const struct profile *p, int64_t bytes)
     return start ? (double)high / (double)start : 1;
 }
 
-/* What of the peak is arenas of CPython, by place. */
+/* By place: the part of the peak that is arenas of CPython. */
 static struct value *arenas_of(const struct findings *f, const struct measure *peak)
 {
     const struct profile *p = f->places.total.profile;

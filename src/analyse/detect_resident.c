@@ -1,9 +1,10 @@
 /*
- * What is resident beside the heap's live blocks, and who mapped it or keeps it.
+ * Finds resident memory other than the heap's live blocks, and who mapped it or keeps it.
  *
- * The parts of resident memory were counted at some moments (struct footprint). The one counts here
- * at which most was beside live blocks. No byte is claimed twice: mappings are shared out among
- * those who mapped, up to what is resident of all mappings; what the allocator keeps is one part.
+ * The parts of resident memory were counted at some moments (struct footprint). The moment with the
+ * most memory besides live blocks is used. No byte is claimed twice: mappings are divided among
+ * those who mapped them, up to what is resident of all mappings; what the allocator keeps is one
+ * part.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,29 +15,34 @@
 #include "analyse/work_end.h"
 #include "model/mapped_by.h"
 
-#define MAPPED_BYTES   (16 * MIB) /* less troubles nobody */
-#define MAPPED_SHARE   0.25       /* of what is resident */
-#define MAPPED_WEIGHT  0.6        /* it may well be needed */
-#define MAPPED_SLACK   1.1        /* times what is resident: then all that was mapped is */
-#define KEPT_BYTES     (4 * MIB)
-#define KEPT_SHARE     0.25 /* of anonymous memory */
-#define PINNED_SHARE   0.25 /* of what is kept: live blocks keep it */
-#define RECENT_SHARE   0.9  /* of the most: then the last moment counts */
-#define BESIDE_SHARE   0.1 /* of what is resident: less is nothing, and the highest moment counts */
+#define MAPPED_BYTES  (16 * MIB) /* less does not matter */
+#define MAPPED_SHARE  0.25       /* of resident memory */
+#define MAPPED_WEIGHT 0.6        /* the memory may well be needed */
+/* If mappings are at most so many times what is resident of them, all of them count as resident. */
+#define MAPPED_SLACK 1.1
+#define KEPT_BYTES   (4 * MIB)
+#define KEPT_SHARE   0.25 /* of anonymous memory */
+#define PINNED_SHARE 0.25 /* share of the kept memory that live blocks must keep */
+/* The last moment is used if it reaches this share of the highest. */
+#define RECENT_SHARE 0.9
+/* If no moment reaches this share of resident memory, the one with the highest RSS is used. */
+#define BESIDE_SHARE   0.1
 #define ARENAS_OF_PART 0.5
 
-/* --- which moment ----------------------------------------------------------------------------- */
+/* --- choosing a moment ------------------------------------------------------------------------ */
 
 static uint64_t mappings_of(const struct footprint *l)
 {
     return l->parts[PART_MAPPED] + l->parts[PART_SHARED] + l->parts[PART_FILES];
 }
 
-#define KEPT_TIME 0.1 /* of the run: what is freed right before the end nobody misses */
+/* What is freed in this last share of the run does not matter. */
+#define KEPT_TIME 0.1
 
-/* Were the blocks that left it free gone for a while at the end of the run? What is used again and
- * again, or freed right before the end, nobody misses. `freed` bytes were live at the peak and are
- * not at the look: the heap counts as high with more than half of these. */
+/* Did the blocks that used this memory end some time before the run's end? Memory that is used
+ * again and again, or freed just before the end, does not matter. `freed` bytes were live at the
+ * peak and are not in this footprint: the heap counts as high while it has more than half of
+ * these. */
 static bool was_kept(const struct profile *p, const struct footprint *l)
 {
     uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, high = 0;
@@ -48,8 +54,8 @@ static bool was_kept(const struct profile *p, const struct footprint *l)
            (double)(end - high) >= KEPT_TIME * (double)end;
 }
 
-/* What is used again is no more than what the blocks had at the peak beyond those that are live:
- * more than that is kept all the same, in the arenas of threads for instance. */
+/* The memory that is used again is at most what blocks had at the peak beyond those that are live.
+ * Everything above that is kept in any case, in the arenas of threads for instance. */
 static uint64_t kept_free(const struct findings *f, const struct footprint *l)
 {
     const struct profile *p = f->places.total.profile;
@@ -59,8 +65,9 @@ static uint64_t kept_free(const struct findings *f, const struct footprint *l)
     return (double)l->parts[PART_FREE] > used ? l->parts[PART_FREE] - (uint64_t)used : 0;
 }
 
-/* What a program allocates or frees while it is looked at counts as free: then only what was free at
- * the moment before and after is. Of what was before the first look nothing is known. */
+/* What a program allocates or frees while a footprint is taken counts as free. Then only what was
+ * also free in the footprints before and after is believed. Nothing is known from before the first
+ * footprint. */
 static uint64_t kept_at(const struct findings *f, const struct footprint *l)
 {
     const struct profile *p = f->places.total.profile;
@@ -90,7 +97,7 @@ static const struct footprint *choose(const struct findings *f)
         if ((double)beside < BESIDE_SHARE * (double)l->rss_bytes)
             beside = 0;
         if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
-            break; /* what Python had is gone by then */
+            break; /* by then Python has freed its memory */
         if (best && (double)beside < RECENT_SHARE * (double)most)
             continue;
         if (best && !most && !beside && l->rss_bytes < best->rss_bytes)
@@ -125,12 +132,12 @@ static struct finding *add(struct findings *f, enum finding_kind kind, uint32_t 
     struct finding *n =
         detect_add(f, kind, place, sites, MAPPED_WEIGHT * share_of(bytes, f->basis.rss_bytes));
     n->bytes = bytes;
-    n->of_bytes = (int64_t)f->basis.look->rss_bytes;
-    n->moment_ns = f->basis.look->time_ns;
+    n->of_bytes = (int64_t)f->basis.footprint->rss_bytes;
+    n->moment_ns = f->basis.footprint->time_ns;
     return n;
 }
 
-/* --- what was mapped -------------------------------------------------------------------------- */
+/* --- mappings --------------------------------------------------------------------------------- */
 
 static bool is_mostly_arenas(const struct findings *f, uint32_t place)
 {
@@ -156,33 +163,32 @@ static int by_amount(const void *a, const void *b, void *sums)
     return (x > y) - (x < y);
 }
 
-/* When most was resident of what was mapped. The parts are counted seldom; where anonymous memory
- * beyond live blocks was more at another moment, that one counts. */
-struct mapped_look {
+/* The moment at which most of the mapped memory was resident. Footprints are rare. If a stamp shows
+ * more anonymous memory beyond live blocks, its moment is used. */
+struct mapped_moment {
     uint64_t time_ns, rss_bytes, bytes;
     bool shared;
 };
 
-static struct mapped_look look_at_mapped(const struct findings *f)
+static struct mapped_moment find_mapped_moment(const struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
-    const struct footprint *l = f->basis.look;
-    struct mapped_look best = {l->time_ns, l->rss_bytes, mappings_of(l),
-                               l->parts[PART_SHARED] >= mappings_of(l) / 2};
+    const struct footprint *l = f->basis.footprint;
+    struct mapped_moment best = {l->time_ns, l->rss_bytes, mappings_of(l),
+                                 l->parts[PART_SHARED] >= mappings_of(l) / 2};
     uint64_t kept = l->parts[PART_FREE] + l->parts[PART_HELD];
     for (size_t i = 0; i < p->stamps.count; i++) {
         const struct stamp *s = &p->stamps.items[i];
         if (s->anon_bytes <= s->live_bytes + kept ||
             s->anon_bytes - s->live_bytes - kept <= best.bytes + best.bytes / 4)
             continue;
-        best = (struct mapped_look){s->time_ns, s->rss_bytes, s->anon_bytes - s->live_bytes - kept,
-                                    false};
+        best = (struct mapped_moment){s->time_ns, s->rss_bytes,
+                                      s->anon_bytes - s->live_bytes - kept, false};
     }
     return best;
 }
 
-/* Bytes for each mark, or second, of the mappings of a place that become more and more; 0: they do
- * not. */
+/* How many bytes the mappings of a place grow per mark, or per second; 0: they do not grow. */
 static double grows_by(const struct findings *f, uint32_t place)
 {
     double most = 0;
@@ -192,7 +198,7 @@ static double grows_by(const struct findings *f, uint32_t place)
     return most;
 }
 
-/* Pools have told of theirs. */
+/* What pools have reported. */
 static int64_t in_pools(const struct findings *f)
 {
     int64_t bytes = 0;
@@ -202,13 +208,13 @@ static int64_t in_pools(const struct findings *f)
     return bytes;
 }
 
-static bool is_much(int64_t bytes, const struct mapped_look *l, bool grows)
+static bool is_much(int64_t bytes, const struct mapped_moment *l, bool grows)
 {
     return bytes >= (grows ? GROWN_BYTES : MAPPED_BYTES) &&
            (double)bytes >= (grows ? GROWN_SHARE : MAPPED_SHARE) * (double)l->rss_bytes;
 }
 
-static void share_out(struct findings *f, const struct mapped_look *l, struct value *sums)
+static void share_out(struct findings *f, const struct mapped_moment *l, struct value *sums)
 {
     int64_t left = wrapped_less((int64_t)l->bytes, in_pools(f)), all = 0;
     uint32_t *order = xcalloc((size_t)f->mapped.count + 1, sizeof *order);
@@ -239,7 +245,7 @@ static void share_out(struct findings *f, const struct mapped_look *l, struct va
 
 static void add_mapped(struct findings *f, const struct recording *r, const struct query *q)
 {
-    struct mapped_look l = look_at_mapped(f);
+    struct mapped_moment l = find_mapped_moment(f);
     if (!is_much((int64_t)l.bytes, &l, f->mapped_grows))
         return;
     snprintf(f->mapped_at, sizeof f->mapped_at, "%.6fs", (double)l.time_ns / 1e9);
@@ -254,9 +260,10 @@ static void add_mapped(struct findings *f, const struct recording *r, const stru
     free(sums);
 }
 
-/* --- what the allocator keeps ----------------------------------------------------------------- */
+/* --- memory that the allocator keeps ---------------------------------------------------------- */
 
-/* What a peak leaves behind is resident for longer than the peak: that is told of the two. */
+/* What a peak leaves behind is resident for longer than the peak itself, so only that is
+ * reported. */
 static void leave_out_peak(struct findings *f, uint32_t place)
 {
     size_t kept = 0;
@@ -266,14 +273,15 @@ static void leave_out_peak(struct findings *f, uint32_t place)
     f->list.count = kept;
 }
 
-/* Who had most of what is free since: what each function had at the peak, and has not then. */
+/* Adds a finding that names the function which had most of the memory that is free now: for each
+ * function, the bytes that were live at the peak and no longer were at the footprint. */
 static void add_retained(struct findings *f, int64_t bytes)
 {
     const struct profile *p = f->places.total.profile;
     struct window peak = {.at = {.peak = true, .intervals = p->intervals.count}}, then = {0};
     struct measure had, has;
     while (then.at.intervals < p->intervals.count &&
-           p->intervals.items[then.at.intervals].end_ns <= f->basis.look->time_ns)
+           p->intervals.items[then.at.intervals].end_ns <= f->basis.footprint->time_ns)
         then.at.intervals++;
     measure_sites(&had, p, METRIC_PEAK, SIZE_REQUESTED, &peak);
     measure_sites(&has, p, METRIC_LIVE, SIZE_REQUESTED, &then);
@@ -288,7 +296,7 @@ static void add_retained(struct findings *f, int64_t bytes)
         leave_out_peak(f, best);
         struct finding *n = add(f, FINDING_RETAINED, best, had.sites, bytes);
         n->freed_bytes = freed[best].amount;
-        n->count = (int64_t)f->basis.look->trim_bytes;
+        n->count = (int64_t)f->basis.footprint->trim_bytes;
     }
     free(freed);
     measure_release(&has);
@@ -300,7 +308,7 @@ static void add_fragmented(struct findings *f, int64_t bytes)
     const struct profile *p = f->places.total.profile;
     struct growth_account account;
     growth_account_init(&account, &f->places, 0);
-    if (account.pins.count && account.last == f->basis.look) {
+    if (account.pins.count && account.last == f->basis.footprint) {
         const struct growth_pin *pin = &account.pins.items[0];
         struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
         for (size_t i = 0; i < account.last->pin_count; i++) {
@@ -322,7 +330,7 @@ static void add_kept(struct findings *f)
     static const enum footprint_part anonymous[] = {PART_LIVE,   PART_ROUNDING, PART_HELD,
                                                     PART_FREE,   PART_MAPPED,   PART_ARENAS,
                                                     PART_STACKS, PART_DATA,     PART_UNKNOWN};
-    const struct footprint *l = f->basis.look;
+    const struct footprint *l = f->basis.footprint;
     uint64_t kept = kept_at(f, l), all = 0;
     for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++)
         all += l->parts[anonymous[i]];
@@ -338,8 +346,8 @@ void detect_resident(struct findings *f, const struct recording *r, const struct
 {
     const struct profile *p = f->places.total.profile;
     resident_highest(p, &f->basis);
-    f->basis.look = p->together ? NULL : choose(f);
-    if (!f->basis.look)
+    f->basis.footprint = p->together ? NULL : choose(f);
+    if (!f->basis.footprint)
         return;
     add_mapped(f, r, q);
     add_kept(f);

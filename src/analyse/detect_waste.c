@@ -1,11 +1,11 @@
-/* Time spent on blocks that live for a moment, and memory spent on rounding up small ones. */
+/* Finds time spent on short-lived blocks, and memory spent on rounding up small blocks. */
 #include <stdlib.h>
 
 #include "analyse/detect.h"
 
 /*
- * A malloc and its free take about 40 ns in a program that is not recorded. The run that is known
- * is the recorded one, which was longer: the share is too low rather than too high.
+ * A malloc and its free take about 40 ns in a program that is not recorded. Only the recorded run's
+ * time is known, which is longer: so the share is rather too low than too high.
  */
 #define PAIR_NS     40
 #define CHURN_COUNT 100000
@@ -13,10 +13,10 @@
 #define CHURN_ALL   0.5  /* or of all allocations */
 #define CHURN_OWN   0.5  /* of the function's allocations */
 
-#define BLOCK_HEADER   8 /* that allocators take beside the block, where they do */
+#define BLOCK_HEADER   8 /* what allocators that have headers take for each block */
 #define OVERHEAD_BYTES (1 * MIB)
-#define OVERHEAD_SHARE 0.2 /* of what is set aside at the peak */
-#define OVERHEAD_OWN   0.5 /* of what the function asked for */
+#define OVERHEAD_SHARE 0.2 /* of what is reserved at the peak */
+#define OVERHEAD_OWN   0.5 /* of what the function requested */
 
 void detect_churn(struct findings *f)
 {

@@ -50,7 +50,7 @@ static int by_worth(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* A function is named once: its lesser troubles mostly go with the greatest. */
+/* Names each function once: its smaller problems mostly disappear with the largest one. */
 static void keep_best(struct findings *f)
 {
     size_t kept = 0;
@@ -67,7 +67,7 @@ static void keep_best(struct findings *f)
     f->list.count = kept;
 }
 
-/* Nobody shall mend what run --plant-leak did. */
+/* What run --plant-leak leaked on purpose is not reported. */
 static void leave_out_planted(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
@@ -80,7 +80,7 @@ static void leave_out_planted(struct findings *f)
         }
 }
 
-/* What they lost is lost all the same, whoever it was. */
+/* What such stacks lost still counts as lost. */
 static void count_lost_of_cut(struct findings *f, const uint8_t *ends)
 {
     const struct profile *p = f->places.total.profile;
@@ -99,7 +99,7 @@ static void count_lost_of_cut(struct findings *f, const uint8_t *ends)
     f->basis.lost_blocks = f->cut_lost_blocks;
 }
 
-/* Where frames are missing, the function that is charged may not be the one to blame. */
+/* If outer frames are missing, the function that is charged may not be the one to blame. */
 static void leave_out_cut(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
@@ -118,20 +118,20 @@ static void leave_out_cut(struct findings *f)
     free(ends);
 }
 
-/* What hangs on lost blocks, and no finding of a leak has it. */
+/* What only lost blocks lead to, and which no finding of a leak contains. */
 static int64_t unclaimed(const struct findings *f)
 {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < f->places.count; i++)
-        bytes = wrapped(bytes, f->hangs[i].amount);
+        bytes = wrapped(bytes, f->indirect[i].amount);
     for (size_t i = 0; i < f->list.count; i++)
         if (f->list.items[i].kind == FINDING_LEAK)
             bytes = wrapped_less(bytes, f->list.items[i].led_bytes);
     return bytes > 0 ? bytes : 0;
 }
 
-/* What a function lost, or what hangs on what another one lost, is the leak's: nobody needs to
- * limit it as well. */
+/* What a function lost, or what only lost blocks of another function lead to, belongs to the leak:
+ * no other finding about it is needed. */
 static void leave_out_lost(struct findings *f)
 {
     int64_t free_to_claim = unclaimed(f);
@@ -141,8 +141,8 @@ static void leave_out_lost(struct findings *f)
         bool grows = n.kind == FINDING_GROWTH && n.domain == DOMAIN_HEAP;
         int64_t lost = grows ? f->lost[n.place].amount : 0;
         if (lost > 0) {
-            int64_t hangs = f->hangs[n.place].amount;
-            int64_t own = hangs < free_to_claim ? hangs : free_to_claim;
+            int64_t indirect = f->indirect[n.place].amount;
+            int64_t own = indirect < free_to_claim ? indirect : free_to_claim;
             free_to_claim -= own;
             int64_t left = wrapped_less(n.bytes, wrapped_less(lost, own));
             if ((double)left < DETECT_LEFT * (double)n.bytes)
@@ -156,7 +156,7 @@ static void leave_out_lost(struct findings *f)
     f->list.count = kept;
 }
 
-/* Shares of the heap's peak become shares of what was resident. */
+/* Converts shares of the heap's peak to shares of the highest resident memory. */
 static void weigh(struct findings *f)
 {
     double scale = f->basis.rss_bytes > f->basis.peak_bytes
@@ -164,7 +164,7 @@ static void weigh(struct findings *f)
                        : 1;
     for (size_t i = 0; i < f->list.count; i++) {
         enum finding_kind kind = f->list.items[i].kind;
-        bool pool = f->list.items[i].domain == DOMAIN_POOL; /* no share of the heap */
+        bool pool = f->list.items[i].domain == DOMAIN_POOL; /* not a share of the heap */
         if (kind == FINDING_LEAK || (kind == FINDING_GROWTH && !pool) || kind == FINDING_PEAK ||
             kind == FINDING_OVERHEAD)
             f->list.items[i].worth *= scale;
@@ -185,7 +185,7 @@ static void leave_out_frozen(struct findings *f)
     f->list.count = kept;
 }
 
-/* What another tool has told is enough for these alone. */
+/* An imported recording has the data for these only. */
 static void detect_imported(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
@@ -231,7 +231,7 @@ void findings_release(struct findings *f)
     vec_release(&f->list);
     chains_release(&f->chains);
     free(f->lost);
-    free(f->hangs);
+    free(f->indirect);
     free(f->mapped_grows);
     places_release(&f->pools);
     if (*f->mapped_at)

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-#define WORTH_LEAST 0.0005 /* of what others than the chosen process have */
+#define WORTH_LEAST 0.0005 /* for processes other than the chosen one */
 
 const struct findings *findings_chosen(const struct findings_all *all)
 {
@@ -25,11 +25,11 @@ static const char *program_of(const struct profile *p)
                                            : "";
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- one process ------------------------------------------------------------------------------ */
 
-/* Takes over `process`. NULL: nothing can be told of this process. */
-static struct process_findings *look(const struct recording *r, const struct query *q,
-                                     char *process, int *code, struct err *err)
+/* Takes ownership of `process`. NULL: nothing is known about this process. */
+static struct process_findings *analyse_process(const struct recording *r, const struct query *q,
+                                                char *process, int *code, struct err *err)
 {
     struct process_findings *p = xcalloc(1, sizeof *p);
     *p = (struct process_findings){.process = process, .query = *q};
@@ -62,7 +62,7 @@ static int by_memory(const void *a, const void *b)
 
 static void add_basis(struct findings_all *all, const struct findings *f)
 {
-    all->looked++;
+    all->analysed++;
     all->lost_bytes = wrapped(all->lost_bytes, f->basis.lost_bytes);
     all->lost_blocks = wrapped(all->lost_blocks, f->basis.lost_blocks);
     all->planted_bytes += f->planted_bytes;
@@ -73,17 +73,17 @@ static void add_basis(struct findings_all *all, const struct findings *f)
     all->cut_lost_blocks = wrapped(all->cut_lost_blocks, f->cut_lost_blocks);
 }
 
-/* --- joining ---------------------------------------------------------------------------------- */
+/* --- joining processes ------------------------------------------------------------------------ */
 
-/* While the processes are looked at, one after the other. */
+/* State while the processes are analysed, one after the other. */
 struct joining {
     struct strpool programs, identities;
-    struct map by_pid;  /* the last profile of each */
-    struct map alike;   /* number of a program -> processes of it in the recording, */
-    struct map workers; /* those that one of the same program forked; */
-    struct map counts;  /* those that were looked at, */
-    struct map unknown; /* and of these those of which it is not known what they lost */
-    struct map entries; /* number of an identity -> entry of the list */
+    struct map by_pid;  /* pid -> its last profile */
+    struct map alike;   /* program -> number of its processes in the recording */
+    struct map workers; /* program -> number of those that a process of the same program forked */
+    struct map counts;  /* program -> number of those that were analysed */
+    struct map unknown; /* program -> number of those whose lost blocks are unknown */
+    struct map entries; /* identity -> entry of the list */
     VEC(int64_t) most;  /* by entry: the bytes of the process that has most */
 };
 
@@ -105,7 +105,7 @@ static const char *function_of(const struct places *p, uint32_t call)
     return call ? frame_table_string(&p->total.frames, places_frame(p, call)->name) : "";
 }
 
-/* What makes findings of two processes the same. */
+/* The identity of a finding: findings of two processes with the same identity are joined. */
 static uint32_t identity(struct strpool *pool, const struct findings *f, const struct finding *n)
 {
     const struct places *places = finding_places(f, n);
@@ -118,7 +118,7 @@ static uint32_t identity(struct strpool *pool, const struct findings *f, const s
     return number;
 }
 
-/* What a process takes: of its peak and its resident memory the more. */
+/* The size of a process: its peak or its resident memory, whichever is larger. */
 static uint64_t size_of(const struct profile *p)
 {
     struct findings_basis b;
@@ -126,8 +126,8 @@ static uint64_t size_of(const struct profile *p)
     return b.rss_bytes > p->peak_bytes ? b.rss_bytes : p->peak_bytes;
 }
 
-/* What a process is in the whole recording: by its size; of churn, which wastes time, by its time
- * where that is more. */
+/* The weight of a process in the whole recording: its size; for churn, which wastes time, its run
+ * time if that weighs more. */
 static double scale_of(const struct findings_all *all, const struct findings *f,
                        enum finding_kind kind)
 {
@@ -186,7 +186,8 @@ static bool is_worker(const struct findings_all *all, const struct joining *j, u
     return parent != MAP_NONE && strcmp(program_of(&items[parent]), program_of(&items[own])) == 0;
 }
 
-/* How many there are of each program: all of them, looked at or not. `only` one, or NULL. */
+/* Counts the processes of each program, whether they are analysed or not; if `only` is given, just
+ * that one. */
 static void count_programs(const struct findings_all *all, struct joining *j,
                            const struct profile *only)
 {
@@ -204,7 +205,7 @@ static void count_programs(const struct findings_all *all, struct joining *j,
     }
 }
 
-/* The findings of one more process. */
+/* Adds the findings of one more process. */
 static void take(struct findings_all *all, struct joining *j, const struct findings *f)
 {
     const struct profile *p = profile_of(f);
@@ -230,7 +231,7 @@ static void take(struct findings_all *all, struct joining *j, const struct findi
     }
 }
 
-static void look_at_others(struct findings_all *all, struct joining *j, const struct query *q,
+static void analyse_others(struct findings_all *all, struct joining *j, const struct query *q,
                            uint64_t end_ns)
 {
     const struct recording *r = all->recording;
@@ -247,7 +248,8 @@ static void look_at_others(struct findings_all *all, struct joining *j, const st
             break;
         }
         int code;
-        struct process_findings *p = look(r, q, answer_process_word(r, order[i]), &code, NULL);
+        struct process_findings *p =
+            analyse_process(r, q, answer_process_word(r, order[i]), &code, NULL);
         if (!p)
             continue;
         take(all, j, &p->findings);
@@ -268,7 +270,7 @@ static int by_worth(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A few bytes of a launcher are no finding of the program that it starts. */
+/* A few bytes of a launcher are no finding about the program that it starts. */
 static void leave_out_small(struct findings_all *all)
 {
     const struct profile *chosen = profile_of(findings_chosen(all));
@@ -286,7 +288,7 @@ static void leave_out_small(struct findings_all *all)
     all->list.count = kept;
 }
 
-/* The findings of a process in the list, once more. */
+/* The findings of a process in the list, computed once more. */
 static const struct findings *findings_again(struct findings_all *all, const struct query *q,
                                              const struct profile *p)
 {
@@ -295,7 +297,7 @@ static const struct findings *findings_again(struct findings_all *all, const str
             return &all->of.items[i]->findings;
     int code;
     struct process_findings *again =
-        look(all->recording, q, answer_process_word(all->recording, p), &code, NULL);
+        analyse_process(all->recording, q, answer_process_word(all->recording, p), &code, NULL);
     *vec_push(&all->of) = again;
     return &again->findings;
 }
@@ -316,19 +318,19 @@ static void finish(struct findings_all *all, const struct joining *j, const stru
         for (uint32_t k = 0; k < j->programs.strings.count; k++)
             if (strcmp(strpool_get(&j->programs, k), program_of(e->profile)) == 0) {
                 e->alike = counted(&j->alike, k);
-                e->not_looked = e->alike - counted(&j->counts, k);
+                e->not_analysed = e->alike - counted(&j->counts, k);
                 e->workers = counted(&j->workers, k);
                 e->unknown = counted(&j->unknown, k);
             }
         for (size_t k = 0; k < e->pids.count; k++)
             e->workers = is_worker(all, j, e->pids.items[k]) ? e->workers : 0;
-        /* What points into the findings that were given up. */
+        /* This pointed into the findings that were freed. */
         e->sum.chain = e->own->chain;
         e->sum.mark = e->own->mark;
     }
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- findings_all_init ------------------------------------------------------------------------ */
 
 int findings_all_init(struct findings_all *all, const struct recording *r, const struct query *q,
                       uint64_t budget_ns, struct err *err)
@@ -337,7 +339,7 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
     struct joining joining = {0};
     int code;
     *all = (struct findings_all){.recording = r};
-    struct process_findings *chosen = look(r, q, NULL, &code, err);
+    struct process_findings *chosen = analyse_process(r, q, NULL, &code, err);
     if (!chosen)
         return code;
     *vec_push(&all->of) = chosen;
@@ -350,7 +352,7 @@ int findings_all_init(struct findings_all *all, const struct recording *r, const
     count_programs(all, &joining, q->process ? profile_of(&chosen->findings) : NULL);
     take(all, &joining, &chosen->findings);
     if (!q->process)
-        look_at_others(all, &joining, q, end_ns);
+        analyse_others(all, &joining, q, end_ns);
     finish(all, &joining, q);
     joining_release(&joining);
     return 0;

@@ -11,11 +11,11 @@
 #include "analyse/work_end.h"
 #include "model/mark_rows.h"
 
-#define START_SHARE 20        /* one part in so many of the run is its start, */
-#define START_NS    200000000 /* and not more than that */
-#define BLOCK_BYTES 8         /* of bookkeeping for a block, beyond what is usable */
+#define START_SHARE 20        /* one part in so many of the run counts as its start, */
+#define START_NS    200000000 /* but no more than this */
+#define BLOCK_BYTES 8         /* bookkeeping of the allocator for a block, beyond what is usable */
 
-/* --- which marks ------------------------------------------------------------------------------ */
+/* --- choosing marks --------------------------------------------------------------------------- */
 
 static void add_moment(struct growth *g, const struct stamp *s, size_t intervals)
 {
@@ -36,8 +36,8 @@ static void take_marks(struct growth *g, const struct profile *p)
     }
 }
 
-/* What a program does to start, and the recorder with it, is no part of the series if there are
- * enough stamps without. Within the first interval, sums over intervals would still be 0. */
+/* What a program, and the recorder, do at the start is left out of the series if there are enough
+ * stamps without it. Within the first interval, sums over intervals would still be 0. */
 static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
 {
     size_t after = 0;
@@ -51,13 +51,13 @@ static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
     return after >= 2 * GROWTH_STAMPS_LEAST ? start : 0;
 }
 
-/* Up to the moment at which the program began to end. */
+/* Takes the stamps up to the moment at which the program began to end. */
 static void take_stamps(struct growth *g, const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
     uint64_t end_ns = work_end_ns(p);
     if (end && end->time_ns && end->time_ns < end_ns)
-        end_ns = end->time_ns; /* from then on it was looked at */
+        end_ns = end->time_ns; /* from then on the collector was reading it */
     uint64_t begin_ns = start_ns(p, end_ns);
     size_t intervals = 0;
     for (size_t i = 0; i < p->stamps.count; i++) {
@@ -74,9 +74,9 @@ static void take_stamps(struct growth *g, const struct profile *p)
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* Sums over intervals: what is mapped, what pools and arenas have, and by how much live blocks of the
- * heap are larger than the program asked for. A stamp may lie within an interval: what is live then
- * is its own figure. */
+/* Computes sums over intervals: what is mapped, what pools and arenas have, and how much larger the
+ * live blocks of the heap are than the program requested. A stamp may lie within an interval; what
+ * is live then is the stamp's own figure. */
 static void series_of_rows(struct growth *g, const struct profile *p)
 {
     uint64_t mapped = 0, pools = 0, arenas = 0, rounding = 0;
@@ -117,12 +117,12 @@ static void series_of_rows(struct growth *g, const struct profile *p)
     }
 }
 
-/* Stamps lie within intervals, and a leak that goes on would seem to begin at the end of the first:
- * blocks of a row are spread evenly over its time. */
+/* Stamps lie within intervals, so a steady leak would seem to begin at the end of the first
+ * interval. The blocks of a row are therefore spread evenly over its time. */
 static void lost_by_time(struct growth *g, const struct live_row *row)
 {
     size_t k = 0, high = g->count;
-    while (k < high) { /* the first stamp that is not before the first block */
+    while (k < high) { /* the first stamp not before the first block */
         size_t middle = k + (high - k) / 2;
         if (g->stamp[middle]->time_ns < row->first_ns)
             k = middle + 1;
@@ -173,7 +173,7 @@ static void series_of_lost(struct growth *g, const struct profile *p)
     free(born);
 }
 
-/* What the recorder itself had at a moment, by the looks before and after it. */
+/* The recorder's own memory at a moment, from the footprints before and after it. */
 static double recorder_at(const struct profile *p, uint64_t time_ns)
 {
     const struct footprint *before = NULL, *after = NULL;
@@ -191,8 +191,8 @@ static double recorder_at(const struct profile *p, uint64_t time_ns)
            share * (double)after->parts[PART_RECORDER];
 }
 
-/* What CPython had for small objects at a moment, likewise: they were not looked at at every mark.
- */
+/* The memory that CPython had for small objects at a moment, in the same way: it was not read at
+ * every mark. */
 static double arenas_about(const struct profile *p, uint64_t time_ns)
 {
     const struct arena_look *before = NULL, *after = NULL;
@@ -288,8 +288,8 @@ static int series_of_value(struct growth *g, const struct mark_rows *m, const ch
     return 0;
 }
 
-/* Marks of other labels plant as well: what counts is all from one mark of this label to the next.
- */
+/* Marks of other labels plant as well: everything from one mark of this label to the next
+ * counts. */
 static void find_planted(struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
@@ -326,8 +326,6 @@ static int use_values(struct growth *g, const struct growth_question *q, struct 
     return code;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-
 double growth_span(const struct growth *g, size_t begin, size_t end)
 {
     return g->when ? g->when[end] - g->when[begin] : (double)end - (double)begin;
@@ -360,7 +358,7 @@ static void begin(struct growth *g, const char *mark)
     size_t marks = 0;
     g->mark = mark ? mark : labels_busiest(p, &marks);
     if (!mark && marks < TREND_LEAST && p->stamps.count >= GROWTH_STAMPS_LEAST)
-        g->mark = NULL; /* these tell something, and so few marks do not */
+        g->mark = NULL; /* stamps say something, and so few marks do not */
     if (g->mark)
         take_marks(g, p);
     else
@@ -386,7 +384,7 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
     int code = places_init(&g->places, r, &q->query, err);
     if (code)
         return code;
-    /* The verdict rests on stamps of /proc, marks and the account of resident memory. */
+    /* The verdict needs stamps of /proc, marks and the account of resident memory. */
     if (g->places.total.profile->imported.from) {
         code =
             err_set(err, -ENODATA,
@@ -397,7 +395,7 @@ int growth_init(struct growth *g, const struct recording *r, const struct growth
         return code;
     }
     begin(g, q->mark);
-    code = use_values(g, q, err); /* refuses a label that there is not */
+    code = use_values(g, q, err); /* it refuses an unknown label */
     if (code) {
         growth_release(g);
         return code;

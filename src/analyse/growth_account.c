@@ -7,8 +7,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* The last is the end's, if the end was seen; the first, the one nearest to where counting begins.
- */
+/* The last is that of the program's end, if there is one; the first is the one nearest to where
+ * counting begins. */
 static void choose(struct growth_account *a, const struct profile *p, uint64_t since_ns)
 {
     size_t count = p->footprints.count;
@@ -20,7 +20,7 @@ static void choose(struct growth_account *a, const struct profile *p, uint64_t s
         if (!a->first || distance(f->time_ns, since_ns) < distance(a->first->time_ns, since_ns))
             a->first = f;
     }
-    /* From late on there is little to be seen. */
+    /* A first footprint that was taken late shows little. */
     if (a->first && a->first->time_ns > since_ns &&
         a->first->time_ns - since_ns > a->last->time_ns - a->first->time_ns)
         a->first = NULL;
@@ -81,7 +81,7 @@ int64_t growth_account_gain(const struct growth_account *a, enum footprint_part 
 
 int64_t footprint_rest(const struct footprint *f)
 {
-    uint64_t known = 0; /* wraps: a damaged file may say anything */
+    uint64_t known = 0; /* sums wrap around: a damaged file may contain any number */
     for (int i = 0; i < FOOTPRINT_PARTS; i++)
         known += i == PART_UNKNOWN ? 0 : f->parts[i];
     return (int64_t)(f->rss_bytes - known);

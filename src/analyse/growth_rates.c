@@ -1,23 +1,25 @@
 /*
- * What RSS gained between two marks, divided up among its parts.
+ * Divides what RSS gained between two marks among its parts.
  *
- * RSS, its anonymous part and the live heap are known at every mark, and what is lost by when it
- * was allocated. The rest is known where pages were looked at (struct footprint): soon after some
- * marks, and at the end. Rates of these parts are taken between the looks nearest to both marks.
- * What the parts do not explain is "other", so that the sum is always RSS.
+ * RSS, its anonymous part and the live heap are known at every mark, and lost blocks by when they
+ * were allocated. The rest is known only where footprints were taken (struct footprint): soon after
+ * some marks, and at the end. The rates of these parts are taken between the footprints nearest to
+ * both marks. What the parts do not explain is "other", so that the sum is always RSS.
  */
 #include <math.h>
 
 #include "analyse/growth.h"
 
-/* Of what RSS gained: a look from before the first mark or after the last one whose RSS differs from
- * that of the mark by more is no use. What a program does while it starts is of another kind. */
+/* Limits, as a share of what RSS gained. A footprint from before the first mark or after the last
+ * one is useless if its RSS differs from that of the mark by more. What a program does at its start
+ * is of another kind. */
 #define AWAY_BEFORE 0.1
 #define AWAY_AFTER  0.3
-#define AWAY_LEAST  131072 /* gained, to ask so */
-#define MOVED       0.1    /* likewise: what the program allocated during a look counts as free */
-/* Gained by live blocks, to say how much of it is resident; where arenas are taken off them, a look
- * may be some arenas away from its mark. */
+#define AWAY_LEAST  131072 /* bytes gained; below this the limits do not apply */
+/* In the same way: what the program allocated while the footprint was taken counts as free. */
+#define MOVED 0.1
+/* How much live blocks must gain to compute how much of it is resident. If arenas are subtracted
+ * from them, a footprint may be some arenas away from its mark. */
 #define LIVE_LEAST  65536
 #define SPACE_LEAST 4194304
 
@@ -40,7 +42,7 @@ static size_t mark_at(const struct growth *g, uint64_t time_ns, size_t begin, si
     return k;
 }
 
-/* Where a moment lies among the marks, or in seconds, within the two that count. */
+/* The position of a moment among the marks, or in seconds, within the two that count. */
 static double position(const struct growth *g, uint64_t time_ns, size_t begin, size_t end)
 {
     size_t k = mark_at(g, time_ns, begin, end);
@@ -58,9 +60,9 @@ static bool is_near(const struct growth *g, const struct footprint *f, size_t be
     return fabs((double)f->rss_bytes - rss[end]) <= AWAY_AFTER * (rss[end] - rss[begin]);
 }
 
-/* What a look before the first mark or after the last one saw may be far from what there was at the
- * mark: a program makes most of its memory while it starts, and an interpreter gives it back at its
- * end. And a look at a program that grew much meanwhile is of no moment at all. */
+/* A footprint from before the first mark or after the last one may differ much from the state at
+ * the mark: a program gets most of its memory at its start, and an interpreter frees it at its end.
+ * And a footprint of a program that grew much meanwhile belongs to no moment at all. */
 static bool is_of_its_time(const struct growth *g, const struct footprint *f, size_t begin,
                            size_t end)
 {
@@ -92,35 +94,35 @@ static const struct footprint *nearest(const struct growth *g, size_t begin, siz
     return best;
 }
 
-struct looks {
-    const struct footprint *first, *last; /* NULL: there are not two that are far enough apart */
+struct footprint_pair {
+    const struct footprint *first, *last; /* NULL: there are no two that are far enough apart */
     double span;
-    double freed; /* at the second, of blocks that were live at the mark: free there, not before */
+    double freed; /* bytes free in the last one whose blocks were live at the mark */
 };
 
-static struct looks looks_between(const struct growth *g, size_t begin, size_t end)
+static struct footprint_pair footprints_between(const struct growth *g, size_t begin, size_t end)
 {
-    struct looks l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
+    struct footprint_pair l = {.last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL)};
     l.first = l.last ? nearest(g, begin, end, g->stamp[begin]->time_ns, l.last) : NULL;
     if (!l.first || l.first->time_ns >= l.last->time_ns || l.last->partial)
-        return (struct looks){0};
+        return (struct footprint_pair){0};
     l.span = position(g, l.last->time_ns, begin, end) - position(g, l.first->time_ns, begin, end);
     double whole = growth_span(g, begin, end);
     if (!(l.span > 0) || l.span < 0.05 * whole)
-        return (struct looks){0};
+        return (struct footprint_pair){0};
     if (l.last->kind == FOOTPRINT_EXIT)
         l.freed = fmax(g->series[GROWTH_LIVE][end] - (double)l.last->live_bytes, 0);
     return l;
 }
 
-static double part(const struct looks *l, enum footprint_part part)
+static double part(const struct footprint_pair *l, enum footprint_part part)
 {
     return ((double)l->last->parts[part] - (double)l->first->parts[part]) / l->span;
 }
 
-/* How much of what became live is there: memory that nobody has written to is not. Of arenas that
- * is known by itself, or else they count as blocks. */
-static double resident_share(const struct growth *g, const struct looks *l)
+/* How much of what became live is resident: memory that was never written to is not. For arenas
+ * this is known separately; otherwise they count as blocks. */
+static double resident_share(const struct growth *g, const struct footprint_pair *l)
 {
     size_t last = g->count - 1;
     double live = (double)l->last->live_bytes - (double)l->first->live_bytes;
@@ -135,7 +137,7 @@ static double resident_share(const struct growth *g, const struct looks *l)
     return fmin(fmax(resident / live, 0), 1);
 }
 
-/* Of what is lost, how much was ever written to. */
+/* How much of what is lost was ever written to. */
 static double touched_share(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
@@ -155,17 +157,18 @@ static double least_of(double a, double b)
     return fmax(fmin(a, b), 0);
 }
 
-/* What is divided up by looks at pages: sums, as the marks know them. */
+/* What footprints divide further: sums that are known at the marks. */
 struct rest {
     double anonymous, shared;
-    double
-        mapped; /* by the program, resident or not, arenas included; or handed out by its pools */
-    double arenas; /* and of these, arenas */
-    bool counted;  /* what arenas gained is known, and no part of these */
+    /* Mapped by the program, resident or not, including arenas; or allocated from its pools. */
+    double mapped;
+    double arenas; /* the part of these that is arenas */
+    bool counted;  /* the gain of arenas is known, and is not part of these sums */
 };
 
-/* The sums are exact; the looks say how they are divided up. */
-static void share_out(struct growth_rates *r, const struct looks *l, const struct rest *rest)
+/* The sums are exact; footprints only say how they are divided. */
+static void share_out(struct growth_rates *r, const struct footprint_pair *l,
+                      const struct rest *rest)
 {
     double *parts = r->parts, anonymous = rest->anonymous, shared = rest->shared;
     double mapped = part(l, PART_MAPPED) + (rest->counted ? 0 : part(l, PART_ARENAS));
@@ -176,7 +179,7 @@ static void share_out(struct growth_rates *r, const struct looks *l, const struc
     double files = fmax(part(l, PART_FILES), 0) + fmax(part(l, PART_TEXT), 0);
     double memory = fmax(part(l, PART_SHARED), 0), all = mapped + stacks + free + other;
     if (anonymous < 0) {
-        parts[GAIN_FREE] = anonymous; /* new blocks lie where others were freed */
+        parts[GAIN_FREE] = anonymous; /* new blocks are where others were freed */
     } else if (all > 0) {
         parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous * mapped / all);
         parts[GAIN_MAPPED] = anonymous * mapped / all - parts[GAIN_ARENAS];
@@ -189,15 +192,15 @@ static void share_out(struct growth_rates *r, const struct looks *l, const struc
     }
 }
 
-/* Pages were not looked at twice: what there was of each kind at last, if that was looked at near
- * the last mark, bounds what it gained. */
+/* There are no two footprints. If the last one is near the last mark, what it has of each kind is a
+ * bound of what that kind gained. */
 static void guess(struct growth_rates *r, const struct footprint *last, bool is_near, double span,
                   const struct rest *rest)
 {
     double *parts = r->parts, files = 0, anonymous = rest->anonymous, shared = rest->shared;
     parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous);
     parts[GAIN_MAPPED] = least_of(rest->mapped - rest->arenas, anonymous - parts[GAIN_ARENAS]);
-    /* Arenas become resident as they are filled, those of before as well. */
+    /* Arenas become resident as they are filled, including those that were mapped earlier. */
     if (rest->arenas > 0 && parts[GAIN_ARENAS] >= anonymous / 2)
         parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
     parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
@@ -210,7 +213,7 @@ static void guess(struct growth_rates *r, const struct footprint *last, bool is_
                                 (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
         double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
         parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
-        /* What was mapped before may be touched since. */
+        /* What was mapped earlier may have been touched since. */
         parts[GAIN_MAPPED] +=
             least_of(left - parts[GAIN_STACKS],
                      (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
@@ -219,7 +222,7 @@ static void guess(struct growth_rates *r, const struct footprint *last, bool is_
     parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
 }
 
-/* Of what is mapped, which is known at every mark, how much was arenas at the last look at them. */
+/* The share of arenas at their last reading, in what is mapped, which is known at every mark. */
 static double share_of_arenas(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
@@ -251,19 +254,19 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
         rest.arenas = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * rest.mapped);
     }
     const struct trend *rss = &g->trends[GROWTH_RSS];
-    struct looks l = looks_between(g, begin, end);
+    struct footprint_pair l = footprints_between(g, begin, end);
     double there = l.first ? resident_share(g, &l) : 1;
     r.rss = gain[GROWTH_RSS];
     r.error = (rss->high - rss->low) / 2;
     parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
     parts[GAIN_REACHABLE] = there * live - parts[GAIN_LOST];
-    /* What the allocator adds: anonymous memory less what is held is what blocks really take. */
+    /* What the allocator adds: blocks really take the anonymous memory without GROWTH_HELD. */
     parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - live);
     double counted = g->arenas_counted ? gain[GROWTH_ARENAS] : 0;
     rest.anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
                      parts[GAIN_ROUNDING] - counted;
-    /* What the recorder had at a mark is estimated from looks. Where they are far off, it cannot have
-     * gained more than all that is not anonymous. */
+    /* The recorder's memory at a mark is interpolated between footprints. If these are far away, it
+     * still cannot have gained more than everything that is not anonymous. */
     double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON];
     rest.shared = gain[GROWTH_SHARED];
     if (rest.shared < 0 && not_anonymous > rest.shared)

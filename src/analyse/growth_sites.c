@@ -1,6 +1,6 @@
 /*
- * Functions that grow, each by the series of what it has at every mark: blocks of the heap, what it
- * mapped itself, blocks of pools. Series are made only of those that gained most.
+ * Finds the functions that grow, from the series of what each has at every mark: blocks of the
+ * heap, its own mappings, blocks of pools. Series are computed only for those that gained most.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,14 +10,19 @@
 #include "analyse/leak_scan.h"
 #include "analyse/work_end.h"
 
-#define CANDIDATES  64    /* functions of a domain whose series are looked at */
-#define MOMENTS     4096  /* of these series; of more marks some are taken, evenly */
-#define SITE_SHARE  0.005 /* of what all functions gained: less is not worth a row */
-#define OTHER_SHARE 0.02  /* of the live heap: a gain that is no ramp, to be worth a row */
+#define CANDIDATES 64 /* functions of a domain whose series are computed */
+/* Points of a series; if there are more marks, some are taken at even distances. */
+#define MOMENTS 4096
+#define SITE_SHARE                                                                                 \
+    0.005 /* a function with less of the gain of all has no row, unless it lost blocks */
+/* A function whose gain is not steady has a row from this share of the live heap and from so many
+ * bytes on. */
+#define OTHER_SHARE 0.02
 #define OTHER_LEAST 16384
-#define QUIET       0.2  /* of the run, at its end: what rose last before that has stopped */
-#define WHOLE_SHARE 0.9  /* of what is lost: as good as all */
-#define FREED_SHARE 0.95 /* of what grew: as good as all */
+/* A function has stopped growing if its last rise was before this last share of the run. */
+#define QUIET       0.2
+#define WHOLE_SHARE 0.9  /* this share of the lost bytes counts as all of them */
+#define FREED_SHARE 0.95 /* this share of the growth counts as all of it */
 
 struct finder {
     struct growth *g;
@@ -25,12 +30,12 @@ struct finder {
     enum domain domain;
     enum metric metric;
     struct measure gained;  /* by site, between the marks that count */
-    struct value *by_place; /* the same */
-    struct value *lost;     /* by place, likewise, with what only these blocks lead to; */
-    struct value *led;      /* and what is counted with another's */
-    struct value *after;    /* by place: from the last mark until the program begins to end */
-    struct value *at_last;  /* by place: live at the last mark */
-    double all;             /* gained by those that gained */
+    struct value *by_place; /* the same by place */
+    struct value *lost;     /* the same for lost blocks, with what only these lead to */
+    struct value *led;      /* the part that is counted with another place's lost blocks */
+    struct value *after;   /* by place: change from the last mark until the program begins to end */
+    struct value *at_last; /* by place: live at the last mark */
+    double all;            /* the sum of all gains */
 };
 
 static struct value *change(const struct finder *f, size_t since, size_t at)
@@ -43,8 +48,8 @@ static struct value *change(const struct finder *f, size_t since, size_t at)
     return sums;
 }
 
-/* Is it known which lost block all the indirect ones hang on? Where the focus leaves out some of
- * either, it is not. */
+/* Is it known for all indirect blocks which lost block leads to them? Not if the focus leaves out
+ * some of either. */
 static bool knows_led(const struct growth *g, const struct profile *p)
 {
     uint64_t led = 0, indirect = 0;
@@ -58,8 +63,8 @@ static bool knows_led(const struct growth *g, const struct profile *p)
     return g->scan->led && led == indirect;
 }
 
-/* What hangs on a lost block goes with it, whoever allocated it: leaks and findings say the same.
- */
+/* What only a lost block leads to is counted with it, whoever allocated it; leaks and findings do
+ * the same. */
 static void lost_between(struct finder *f, size_t since, size_t at)
 {
     const struct growth *g = f->g;
@@ -88,16 +93,16 @@ static void lost_between(struct finder *f, size_t since, size_t at)
 struct chosen {
     uint32_t places[CANDIDATES];
     size_t count;
-    uint32_t *number;     /* of each place among them, from 1; 0: not chosen */
-    size_t moments, step; /* every step-th mark */
+    uint32_t *number;     /* the number of each place among the chosen, from 1; 0: not chosen */
+    size_t moments, step; /* every step-th mark is used */
     double *live;         /* [number * moments + moment] */
     struct {              /* without marks: the same at the ends of intervals, */
         size_t moments;
-        double *live, *time, *work; /* by seconds, and by allocations that were made */
+        double *live, *time, *work; /* over seconds, and over the number of allocations */
     } by;
 };
 
-/* Whatever gained or lost most goes first. */
+/* The places that gained or lost most are chosen. */
 static int64_t weight(const struct finder *f, uint32_t place)
 {
     int64_t gained = f->by_place[place].amount, lost = f->lost[place].amount;
@@ -123,7 +128,7 @@ static void choose(struct chosen *c, const struct finder *f)
         c->number[c->places[k]] = (uint32_t)k + 1;
 }
 
-/* What an interval changed: of those that are chosen, and the number of allocations. */
+/* Adds the changes of an interval: for the chosen places, and the number of allocations. */
 static void add_interval(const struct chosen *c, const struct finder *f, size_t interval,
                          int64_t *live, double *work)
 {
@@ -144,9 +149,9 @@ static void add_interval(const struct chosen *c, const struct finder *f, size_t 
 }
 
 /*
- * Without marks there is nothing that is the same work each time. Time alone would be a clock that
- * goes as the machine is busy, and allocations alone one that stands still while the program
- * computes: both are asked.
+ * Without marks, nothing is known to be the same work each time. Time alone depends on how busy the
+ * machine is, and the number of allocations stands still while the program computes. So the
+ * function must grow by both.
  */
 static void follow_intervals(struct chosen *c, const struct finder *f)
 {
@@ -191,43 +196,43 @@ static void follow(struct chosen *c, const struct finder *f)
         follow_intervals(c, f);
 }
 
-/* --- what comes of it ------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
-static bool goes_on(const struct trend *t)
+static bool still_grows(const struct trend *t)
 {
     return t->slope > 0 && !t->stopped && ((t->model == TREND_RAMP && t->sure) || t->steady);
 }
 
-/* When the program did nothing more of its own. */
+/* When the program ended its own work. */
 static double end_of_time(const struct chosen *c, const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
     double last = c->by.time[c->by.moments - 1];
-    /* The end of a process that is killed is noticed later: it was seen alive at the last stamp. */
+    /* The end of a killed process is noticed later; it was alive at the last stamp. */
     if (p->stamps.count)
         last = fmin(last, (double)vec_last(&p->stamps)->time_ns / 1e9);
     return end && end->time_ns ? fmin((double)end->time_ns / 1e9, last) : last;
 }
 
-/* As work goes on it grows, and did so not long before the end. */
-static bool goes_on_without_marks(const struct chosen *c, const struct finder *f, size_t k,
-                                  int64_t *risen)
+/* Does it grow with the work, and did it still grow shortly before the end? */
+static bool still_grows_without_marks(const struct chosen *c, const struct finder *f, size_t k,
+                                      int64_t *risen)
 {
     const double *live = c->by.live + k * c->by.moments;
     size_t n = c->by.moments, last = n ? n - 1 : 0;
     struct trend t;
-    if (!trend_of(&t, live, c->by.work, n) || !goes_on(&t))
+    if (!trend_of(&t, live, c->by.work, n) || !still_grows(&t))
         return false;
     double rise = live[last] - live[t.end > t.begin ? t.begin : t.skipped];
-    *risen = (int64_t)fmax(fmin(rise, 0x1p62), -0x1p62); /* a damaged file may hold any numbers */
+    *risen = (int64_t)fmax(fmin(rise, 0x1p62), -0x1p62); /* a damaged file may contain any number */
     while (last > 0 && live[last] <= live[last - 1])
         last--;
-    /* In the interval of the last rise nothing may have happened after it. */
+    /* After the last rise, nothing may have happened in the rest of its interval. */
     double end = end_of_time(c, f->places->total.profile), at = last ? c->by.time[last - 1] : 0;
     return end - at <= QUIET * end;
 }
 
-/* Has it gained much all the same? An array that doubles does, in a jump or two. */
+/* Has it gained much all the same? An array that doubles does so in a jump or two. */
 static bool is_other(const struct growth *g, const struct growth_site *site)
 {
     return site->lost_bytes > 0 ||
@@ -239,7 +244,7 @@ static bool trend_by_marks(const struct chosen *c, size_t k, struct trend *t)
 {
     if (!trend_of(t, c->live + k * c->moments, NULL, c->moments))
         return false;
-    double step = (double)c->step; /* numbers of marks, and bytes for each of them */
+    double step = (double)c->step; /* numbers of marks, and bytes per mark */
     t->begin *= c->step;
     t->end *= c->step;
     t->skipped *= c->step;
@@ -260,7 +265,7 @@ static size_t stamp_after(const struct growth *g, double seconds)
     return k;
 }
 
-/* Intervals do not end at stamps: what a function has is known at the ends of intervals only. */
+/* Intervals do not end at stamps: what a function has is known only at the ends of intervals. */
 static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t k, struct trend *t)
 {
     if (!trend_of(t, c->by.live + k * c->by.moments, c->by.time, c->by.moments))
@@ -272,8 +277,9 @@ static bool trend_by_time(const struct growth *g, const struct chosen *c, size_t
     return true;
 }
 
-/* When lost blocks were allocated is known better than by the ends of intervals: where a function
- * lost what it gained, and nobody else did in this time, the whole leak is its own. */
+/* The times of lost blocks are known better than to the interval. If a function lost what it
+ * gained, and no other function lost anything in this time, the series of all lost blocks is its
+ * own. */
 static bool is_whole_leak(const struct growth *g, const struct growth_site *site)
 {
     double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][g->first];
@@ -298,8 +304,9 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
         return;
     if (is_whole_leak(g, &site))
         site.trend = g->trends[GROWTH_LOST];
-    site.grows = g->mark ? goes_on(&site.trend)
-                         : !site.trend.stopped && goes_on_without_marks(c, f, k, &site.risen_bytes);
+    site.grows = g->mark
+                     ? still_grows(&site.trend)
+                     : !site.trend.stopped && still_grows_without_marks(c, f, k, &site.risen_bytes);
     if (!site.grows && !is_other(g, &site))
         return;
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);
@@ -366,11 +373,11 @@ static void sum_freed(struct growth *g)
         g->freed_bytes = wrapped(g->freed_bytes, g->sites.items[i].freed_bytes);
     }
     if (freed < 0.01 * gained)
-        g->freed_bytes = 0; /* as every program frees something */
+        g->freed_bytes = 0; /* every program frees something */
     g->all_freed = freed > 0 && freed >= FREED_SHARE * gained;
 }
 
-/* The functions of mappings, or pools, at the last mark: they are another metric's. */
+/* The functions of mappings or pools at the last mark, which are places of another metric. */
 static bool open_places(struct growth *g, const struct recording *r, enum metric metric,
                         struct places *out)
 {

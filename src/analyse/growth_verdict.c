@@ -1,7 +1,7 @@
 /*
- * What kind of growth it is. What is lost comes first if it is not far less than the rest; then
- * whatever explains most of what RSS gained; then what does not show in RSS. "Stable" is what is
- * left when nothing rose.
+ * Decides what kind of growth it is. Lost blocks come first unless they are far less than the rest;
+ * then whatever explains most of what RSS gained; then what does not show in RSS. "Stable" is left
+ * if nothing rose.
  */
 #include <math.h>
 
@@ -10,28 +10,39 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-#define PROCESS_GAIN   (256 * KIB) /* of sizes of the process: less may be the recorder's */
-#define TIME_LEAST     1.0 /* seconds of growth, where there are no marks: less is its start */
-#define TIME_PART      0.1 /* of the size, likewise */
-#define TIME_GAIN      (1 * MIB)  /* of functions, likewise */
-#define TIME_SHARE     0.25       /* and of the peak */
-#define STEPS_GAIN     (1 * MIB)  /* of these, in steps; */
-#define STEPS_SHARE    0.05       /* and of the size */
-#define LOST_SHARE     0.1        /* of what grows, to be what it is about */
-#define LOST_RISES     3          /* marks between which something was lost: it happens again */
-#define LOST_MUCH      (64 * KIB) /* lost, if more seldom */
-#define LIVE_MUCH      (64 * KIB) /* kept, in whatever process */
-#define SHARE_LEAST    0.01       /* of RSS: less is not worth a verdict */
-#define LIVE_SHARE     0.25 /* of what RSS gains: live blocks that grow are what it is about */
-#define ARENAS_SHARE   0.5  /* of what is mapped beside: they are not looked at at every mark */
-#define RESIDENT_SHARE 0.5  /* of what is mapped: it is touched */
-#define MOST_SHARE     0.8  /* of what all functions gained: as good as all */
-#define HELD_LEAST     (4 * MIB) /* beyond live blocks, to be worth a name */
-#define HELD_GROWS     (1 * MIB) /* likewise, where it grows */
-#define HELD_SHARE     0.25      /* of anonymous RSS */
-#define PINNED_SHARE   0.25      /* of what is kept: free space that live blocks keep */
-#define RISE_LEAST     (16 * KIB)
-#define FALLS          1.5 /* times what a series falls: a rise of less is no rise */
+/* Sizes of the process must gain so many bytes: less may be the recorder's. */
+#define PROCESS_GAIN (256 * KIB)
+/* If there are no marks, growth must last so many seconds (less is the program's start), and gain
+ * this share of the size. */
+#define TIME_LEAST 1.0
+#define TIME_PART  0.1
+/* If there are no marks, functions must gain so many bytes and this share of the peak. */
+#define TIME_GAIN  (1 * MIB)
+#define TIME_SHARE 0.25
+/* Sizes of the process that rise in steps must gain so many bytes and this share of the size. */
+#define STEPS_GAIN  (1 * MIB)
+#define STEPS_SHARE 0.05
+#define LOST_SHARE  0.1 /* lost blocks decide the verdict from this share of the growth on */
+/* If blocks were lost between so many pairs of marks, it happens again and again. */
+#define LOST_RISES  3
+#define LOST_MUCH   (64 * KIB) /* lost bytes that count even if it happened less often */
+#define LIVE_MUCH   (64 * KIB) /* live bytes that count in any process */
+#define SHARE_LEAST 0.01       /* less than this share of RSS is not worth a verdict */
+#define LIVE_SHARE  0.25 /* growing live blocks decide from this share of the gain of RSS on */
+/* Arenas decide from this share of the other mappings on. They are not read at every mark. */
+#define ARENAS_SHARE 0.5
+/* Mapped memory counts as touched if this share of it became resident. */
+#define RESIDENT_SHARE 0.5
+#define MOST_SHARE     0.8 /* this share of the gain of all functions counts as nearly all of it */
+/* Free memory that the process keeps matters from so many bytes on (fewer if it grows) and from this
+ * share of anonymous RSS on. */
+#define HELD_LEAST   (4 * MIB)
+#define HELD_GROWS   (1 * MIB)
+#define HELD_SHARE   0.25
+#define PINNED_SHARE 0.25 /* it is fragmentation if live blocks keep this share of it */
+/* A rise counts if it has so many bytes more than so many times the deepest fall of its series. */
+#define RISE_LEAST   (16 * KIB)
+#define FALLS_FACTOR 1.5
 
 const char *growth_verdict_name(enum growth_verdict v)
 {
@@ -47,9 +58,9 @@ const char *growth_verdict_name(enum growth_verdict v)
     return names[v];
 }
 
-/* --- what is true of a line ------------------------------------------------------------------- */
+/* --- properties of a series ------------------------------------------------------------------- */
 
-/* What is live is an estimate, where allocations were sampled. */
+/* If allocations were sampled, the live bytes are an estimate. */
 static bool is_exact(const struct growth *g, enum growth_line line)
 {
     bool live = line == GROWTH_LIVE && !g->places.total.profile->sample_bytes;
@@ -57,8 +68,8 @@ static bool is_exact(const struct growth *g, enum growth_line line)
            line == GROWTH_ARENAS;
 }
 
-/* Functions have less noise than their sum: where most was gained by some that do not grow, the sum
- * does not either. */
+/* Functions have less noise than their sum. If most was gained by functions that do not grow, the
+ * sum does not grow either. */
 static bool functions_grow(const struct growth *g)
 {
     double grown = 0, settled = 0;
@@ -71,7 +82,7 @@ static bool functions_grow(const struct growth *g)
     return grown >= settled || settled < 0.5 * (double)g->gained_bytes;
 }
 
-/* Without marks a program that reads its input grows, too: only what is much counts. */
+/* Without marks, a program that reads its input also grows: only large growth counts. */
 static bool grows_over_time(const struct growth *g, enum domain domain, double most)
 {
     double grown = 0;
@@ -81,15 +92,15 @@ static bool grows_over_time(const struct growth *g, enum domain domain, double m
     return grown >= TIME_GAIN && grown >= TIME_SHARE * most;
 }
 
-/* RSS and VM follow the highest that the live heap ever was: where that only goes up and down, they
- * rise once by as much. */
+/* RSS and VM follow the highest live heap so far: if the heap only goes up and down, they rise once
+ * by as much. */
 static double noise_of_live(const struct growth *g, enum growth_line line)
 {
     bool follows = line == GROWTH_RSS || line == GROWTH_ANON || line == GROWTH_VM;
     return follows ? g->trends[GROWTH_LIVE].fall : 0;
 }
 
-/* Without what the recorder itself gained. */
+/* What the line gained, without the recorder's own gain. */
 static double gain_since(const struct growth *g, enum growth_line line, size_t since)
 {
     double gain = growth_last(g, line) - g->series[line][since];
@@ -110,7 +121,7 @@ bool growth_grows(const struct growth *g, enum growth_line line)
         grows_over_time(g, DOMAIN_MAPPED, growth_last(g, GROWTH_MAPPED)))
         return true;
     if (line == GROWTH_ARENAS) {
-        /* Arenas are mapped seldom, and filled page by page. */
+        /* Arenas are mapped rarely, and filled page by page. */
         enum growth_line by = g->arenas_are_live ? GROWTH_ANON : GROWTH_MAPPED;
         double rose = growth_last(g, line) - g->series[line][0];
         if (rose >= RISE_LEAST && rose >= ARENAS_SHARE * (growth_last(g, by) - g->series[by][0]) &&
@@ -131,8 +142,8 @@ bool growth_grows(const struct growth *g, enum growth_line line)
                                              gain >= STEPS_SHARE * growth_last(g, line)));
 }
 
-/* Is enough lost between the marks to be worth a word? Each lost block is a fact. But what is lost
- * once, at the beginning, or little of it, is no leak that anybody looks for. */
+/* Is enough lost between the marks to be worth mentioning? Each lost block is a fact. But little
+ * that is lost once, at the beginning, is no leak that anybody looks for. */
 static bool leaks_in_time(const struct growth *g)
 {
     const struct trend *t = &g->trends[GROWTH_LOST];
@@ -153,7 +164,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
     rise -= noise_of_live(g, line);
-    return rise >= FALLS * t->fall + least && rise >= SHARE_LEAST * rss;
+    return rise >= FALLS_FACTOR * t->fall + least && rise >= SHARE_LEAST * rss;
 }
 
 bool growth_pins_matter(const struct growth *g)
@@ -161,7 +172,7 @@ bool growth_pins_matter(const struct growth *g)
     return growth_account_part(&g->account, PART_HELD) >= HELD_LEAST / 4;
 }
 
-/* Blocks that were never announced would count as free. */
+/* Is there a complete account? Blocks that were never recorded would count as free. */
 static bool has_account(const struct growth *g)
 {
     return g->account.last && !g->account.last->partial;
@@ -175,7 +186,7 @@ double growth_freed_since(const struct growth *g)
     return fmax(growth_last(g, GROWTH_LIVE) - (double)last->live_bytes, 0);
 }
 
-/* What the allocator has beyond live blocks: counted, or what nothing else explains. */
+/* What the allocator has beyond live blocks: as counted, or what nothing else explains. */
 static double kept(const struct growth *g)
 {
     const struct growth_account *a = &g->account;
@@ -200,8 +211,8 @@ static bool holds_much(const struct growth *g)
     return kept(g) >= HELD_LEAST && kept(g) >= HELD_SHARE * anonymous(g);
 }
 
-/* Free space that live blocks keep is fragmentation; whole free pages are kept by the allocator's
- * own will. */
+/* Free space between live blocks is fragmentation; whole free pages are kept by the allocator's
+ * choice. */
 static enum growth_verdict kind_of_kept(double held, double free)
 {
     return held >= PINNED_SHARE * (held + free) ? VERDICT_FRAGMENTATION : VERDICT_RETENTION;
@@ -225,7 +236,7 @@ static enum growth_verdict kind_of_level(const struct growth *g)
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-/* The marks between which RSS grew, or all that count. */
+/* The rates between the marks where RSS grew, or between all that count. */
 static struct growth_rates rates_of(const struct growth *g, const struct trend *t)
 {
     if (t->end > t->begin)
@@ -233,7 +244,7 @@ static struct growth_rates rates_of(const struct growth *g, const struct trend *
     return growth_rates_between(g, t->skipped < g->count - 1 ? t->skipped : 0, g->count - 1);
 }
 
-/* A part that gained counts only if a series of its own says that it grows. */
+/* A part that gained counts only if its own series grows. */
 static bool may_be(const struct growth *g, enum growth_part part)
 {
     switch (part) {
@@ -268,8 +279,8 @@ enum growth_part growth_main_part(const struct growth *g)
     return most;
 }
 
-/* What the allocator keeps follows from how blocks lie, and creeps up in every program for a while:
- * as long as it is little, it is no verdict. */
+/* What the allocator keeps depends on where blocks lie, and creeps up in every program for a while:
+ * a small amount is no verdict. */
 static bool keeps_little(const struct growth *g)
 {
     return growth_main_part(g) == GAIN_FREE &&
@@ -284,8 +295,8 @@ static bool process_grows(const struct growth *g)
            growth_grows(g, GROWTH_SHARED);
 }
 
-/* What is mapped at each mark is exact, and shows below the noise of RSS. Was it touched, too? Then
- * this is what it is; VERDICT_STABLE: it was not. */
+/* What is mapped is exact at each mark, and shows below the noise of RSS. If it was touched as
+ * well, it decides the verdict. VERDICT_STABLE: it was not. */
 static enum growth_verdict kind_of_mapped(const struct growth *g)
 {
     const struct trend *t = &g->trends[GROWTH_MAPPED];
@@ -295,14 +306,14 @@ static enum growth_verdict kind_of_mapped(const struct growth *g)
     double least = RESIDENT_SHARE * gain_since(g, GROWTH_MAPPED, begin);
     double anon = growth_last(g, GROWTH_ANON) - g->series[GROWTH_ANON][begin];
     double shared = gain_since(g, GROWTH_SHARED, begin);
-    const double *parts = g->rates.parts; /* what the account of RSS says, if there is one */
+    const double *parts = g->rates.parts; /* the account of RSS, if there is one */
     if (shared >= least && shared > anon &&
         parts[GAIN_MAPPED] < RESIDENT_SHARE * (parts[GAIN_SHARED] + parts[GAIN_FILES]))
         return VERDICT_SHARED;
     return anon >= least ? VERDICT_MAPPED : VERDICT_STABLE;
 }
 
-/* RSS grows: by what most? */
+/* RSS grows: which part grows most? */
 static enum growth_verdict kind_of_growth(const struct growth *g)
 {
     const struct growth_rates *r = &g->rates;
@@ -314,7 +325,7 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
         if (growth_grows(g, GROWTH_ARENAS) &&
             r->parts[GAIN_ARENAS] >= ARENAS_SHARE * r->parts[GAIN_MAPPED])
             return VERDICT_GROWTH;
-        /* Pools take what they hand out from somewhere. */
+        /* Pools get their memory from somewhere. */
         return growth_grows(g, GROWTH_POOLS) ? VERDICT_GROWTH : VERDICT_MAPPED;
     case GAIN_SHARED:
     case GAIN_FILES:
@@ -336,20 +347,20 @@ static bool leak_matters(const struct growth *g)
     double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
     if (!leaks_in_time(g))
         return false;
-    if (process_grows(g)) /* if nothing else is known to grow, it is about what is lost */
+    if (process_grows(g)) /* if nothing else is known to grow, the verdict is about what is lost */
         others = growth_main_part(g) == GAIN_LOST ? 0 : g->rates.rss;
     else if (growth_grows(g, GROWTH_LIVE))
         others = g->trends[GROWTH_LIVE].slope;
     return !(rate < LOST_SHARE * others);
 }
 
-/* A function that gained more than it ever gave back, below the noise of others. */
+/* Did a function gain more than it ever freed, below the noise of others? */
 static bool function_rose(const struct growth *g)
 {
     for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
         const struct growth_site *s =
             i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
-        if ((double)s->bytes >= FALLS * s->trend.fall + RISE_LEAST &&
+        if ((double)s->bytes >= FALLS_FACTOR * s->trend.fall + RISE_LEAST &&
             (double)s->bytes >= SHARE_LEAST * growth_last(g, GROWTH_RSS))
             return true;
     }
@@ -388,7 +399,7 @@ static enum growth_verdict verdict_of(const struct growth *g)
     if ((growth_grows(g, GROWTH_VM) || growth_grows(g, GROWTH_MAPPED)) &&
         !growth_rose(g, GROWTH_RSS))
         return VERDICT_ADDRESS_SPACE;
-    /* Only what was in use once can be kept. */
+    /* Only memory that was once in use can be kept. */
     if (holds_much(g) &&
         (has_account(g) || (double)g->peak_bytes - growth_last(g, GROWTH_LIVE) >= 0.5 * kept(g)))
         return kind_of_level(g);
@@ -405,7 +416,7 @@ static const struct trend *site_of(const struct growth *g, enum domain domain)
     return NULL;
 }
 
-/* Is the first function as good as all that grows? */
+/* Is the first function nearly all that grows? */
 static bool site_is_most(const struct growth *g)
 {
     for (size_t i = 0; i < g->sites.count; i++)
@@ -455,7 +466,7 @@ void growth_judge(struct growth *g)
     g->rates = rates_of(g, &g->trends[GROWTH_RSS]);
     g->verdict = verdict_of(g);
     g->cause = *cause_of(g);
-    /* What is kept from a burst was gained once: it has no rate. */
+    /* What is kept after a burst was gained once: it has no rate. */
     if ((g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION) &&
         !process_grows(g)) {
         size_t first = g->cause.skipped < g->count - 1 ? g->cause.skipped : 0;

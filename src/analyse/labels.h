@@ -4,8 +4,8 @@
 
 #include "store/recording.h"
 
-/* The label with the most marks, and how many; NULL: there are none. Those that snapshots and
- * `ctl leaks` make are not the program's and do not count. */
+/* The label with the most marks, and how many; NULL: there are none. Marks that snapshots and `ctl
+ * leaks` make are not the program's own and do not count. */
 const char *labels_busiest(const struct profile *p, size_t *count);
 
 #endif

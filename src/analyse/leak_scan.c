@@ -41,8 +41,8 @@ void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf
     strbuf_printf(out, "leaks#%zu", number);
 }
 
-/* "leaks", "leaks#2", "leaks#-1"; NULL: another word, or no such scan. */
-static const struct scan *find_asked(const struct profile *p, const char *word)
+/* Finds the scan for "leaks", "leaks#2" or "leaks#-1"; NULL: another word, or no such scan. */
+static const struct scan *find_numbered(const struct profile *p, const char *word)
 {
     long wanted = 1;
     if (strncmp(word, "leaks", 5) != 0 || (word[5] && word[5] != '#'))
@@ -101,7 +101,7 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
         return 0;
     }
     const struct scan *found =
-        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_asked(p, word);
+        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_numbered(p, word);
     if (!found)
         found = find_at(p, word);
     if (!found)
@@ -118,7 +118,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 void leak_scan_freed(const struct profile *p, struct live_rows *out)
 {
     const struct scan *before = leak_scan_of(p, SCAN_EXIT), *after = leak_scan_of(p, SCAN_END);
-    struct map index = {0}; /* site, interval -> row */
+    struct map index = {0}; /* (site, interval) -> row */
     if (!before || !after || before > after)
         return;
     for (size_t i = 0; i < before->row_count; i++) {

@@ -16,7 +16,7 @@ static const char *const kind_names[REACHES] = {
     [REACH_REACHABLE] = "reachable",
 };
 
-/* What matters first. */
+/* What matters most comes first. */
 static const int kind_ranks[REACHES] = {
     [REACH_LOST] = 0, [REACH_INDIRECT] = 1, [REACH_UNKNOWN] = 2, [REACH_REACHABLE] = 3};
 
@@ -54,7 +54,7 @@ bool leak_grew(const struct leak *leak)
         late += i >= LEAK_PARTS / 2 ? leak->allocated_in[i] : 0;
         parts += leak->allocated_in[i] > 0;
     }
-    /* Programs start and end with something else. */
+    /* The first and the last parts of a program's life are different. */
     return leak->blocks >= GREW_BLOCKS && parts >= LEAK_PARTS - 1 && most <= leak->blocks / 2 &&
            late >= leak->blocks / 4;
 }
@@ -81,7 +81,7 @@ struct leak_sum leaks_lost(const struct profile *p)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* What becomes entries: rows of one kind. */
+/* Rows of one kind that become entries. */
 struct source {
     const struct live_row *rows;
     size_t count;
@@ -100,21 +100,21 @@ struct share {
     uint64_t bytes;
 };
 
-/* While the entries of one group are made. */
+/* State while the entries of one group are made. */
 struct making {
     struct leaks *l;
     struct leak_group *group;
     VEC(struct leak) entries;
-    struct map of_node;       /* in the merged tree -> entry */
-    VEC(struct share) shares; /* of threads in entries, by name */
+    struct map of_node;       /* node of the merged tree -> entry */
+    VEC(struct share) shares; /* by name: the threads of entries */
     struct map of_share;
     struct strpool names;
-    uint32_t *name_of;     /* thread -> name; one more for threads that are not known */
-    uint32_t *process_of;  /* thread -> process, of all as one; else NULL */
+    uint32_t *name_of;     /* thread -> name; one more for unknown threads */
+    uint32_t *process_of;  /* thread -> process, in a combined profile; otherwise NULL */
     struct map of_process; /* of entries */
 };
 
-/* The threads of all as one are those of its processes, one after the other. */
+/* The threads of a combined profile are those of its processes, one after the other. */
 static void number_processes(struct making *m)
 {
     const struct profile *p = m->l->profile;
@@ -197,7 +197,7 @@ static void add_row(struct making *m, const struct live_row *r, enum reach kind)
     e->led_bytes += r->led_bytes;
     e->first_ns = r->first_ns < e->first_ns ? r->first_ns : e->first_ns;
     e->last_ns = r->last_ns > e->last_ns ? r->last_ns : e->last_ns;
-    /* A row that spans several parts proves its two ends only. */
+    /* For a row that spans several parts, only its two ends are certain. */
     e->allocated_in[part_of(m->l, r->first_ns)] += r->blocks - r->blocks / 2;
     e->allocated_in[part_of(m->l, r->last_ns)] += r->blocks / 2;
     add_share(m, entry, r);
@@ -269,7 +269,8 @@ static int add_group(struct leaks *l, struct leak_group *g, const struct source 
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* What an entry stands for. Data lists indirect blocks themselves, text with what they hang on. */
+/* The size by which an entry is sorted. Data formats list indirect blocks themselves; text shows
+ * them with the lost blocks that lead to them. */
 static struct leak_sum size_of(const struct leak *e, const struct leaks_question *q)
 {
     return (struct leak_sum){.blocks = e->blocks + (q->by_size ? 0 : e->led_blocks),
@@ -314,7 +315,7 @@ static void sort_and_cut(struct leak_list *list, const struct leaks_question *q)
     list->leaks.count = kept;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- leaks_find ------------------------------------------------------------------------------- */
 
 static int resolve(struct leaks *l, struct err *err)
 {
@@ -357,7 +358,7 @@ static void add_left_out(struct call_tree *all, const struct call_tree *t)
         value_join(&all->presets[i], t->presets[i], false);
     for (size_t i = 0; i < t->suppressed.count; i++) {
         const struct ignored_rule *r = &t->suppressed.items[i];
-        size_t k = 0; /* names are unique: each is one text of the list it came from */
+        size_t k = 0; /* names are unique: each is one string of the list it came from */
         while (k < all->suppressed.count && all->suppressed.items[k].name != r->name)
             k++;
         if (k == all->suppressed.count)
@@ -366,7 +367,7 @@ static void add_left_out(struct call_tree *all, const struct call_tree *t)
     }
 }
 
-/* valgrind calls possible what is pointed to from within only; to us it is reachable. */
+/* valgrind calls a block possible if only its inside is pointed to; we call it reachable. */
 static const unsigned suppressed_kinds[REACHES] = {
     [REACH_UNKNOWN] = LEAK_KINDS,
     [REACH_LOST] = LEAK_DEFINITE,
@@ -390,8 +391,8 @@ static int add_kinds(struct leaks *l, struct err *err)
     return 0;
 }
 
-/* Where what lost entries lead to is all that is indirect here, it is not listed once more. Where
- * the focus leaves out some of it, each entry has its own blocks alone. */
+/* If what lost entries lead to is everything that is indirect here, it is not listed again. If the
+ * focus leaves out some of it, each entry shows its own blocks only. */
 static void join_indirect(struct leaks *l)
 {
     uint64_t led = 0;
@@ -403,15 +404,15 @@ static void join_indirect(struct leaks *l)
         struct leak e = l->list.leaks.items[i];
         if (whole && e.kind == REACH_INDIRECT)
             continue;
-        if (!whole && !l->question->by_size) /* data has both */
+        if (!whole && !l->question->by_size) /* data formats have both */
             e.led_blocks = e.led_bytes = 0;
         l->list.leaks.items[kept++] = e;
     }
     l->list.leaks.count = kept;
 }
 
-/* Blocks that would count if their stacks were within the focus, and may be: these end where they
- * were cut off. */
+/* Adds blocks that might be within the focus: their stacks were cut off, and the missing frames may
+ * match. */
 static int add_may_match(struct leaks *l, struct err *err)
 {
     const struct profile *p = l->profile;
@@ -469,7 +470,7 @@ static int add_freed(struct leaks *l, struct err *err)
     return code;
 }
 
-/* Frames that were cut off may match whatever is asked for. */
+/* Frames that were cut off may match anything. */
 static bool has_cut_stacks(const struct profile *p)
 {
     for (size_t i = 0; i < p->intervals.count; i++)

@@ -1,14 +1,14 @@
 /*
- * leaks: the blocks of a scan that were still live, one entry for each stack and kind, and what was
+ * leaks: the blocks that were still live at a scan, one entry for each stack and kind, and what was
  * freed at exit.
  *
  * The kind is what pointed to the blocks (enum reach): lost, indirect, unclassified, reachable. The
  * same stack may have entries of several kinds. The focus of the query decides which stacks count
- * and how they look, as in reports; --since and --older leave out blocks by their age. Totals are
- * of all kinds and all entries that are left, whatever is listed.
+ * and how they look, as in reports; --since and --older leave out blocks by their age. Totals cover
+ * all kinds and all remaining entries, whether they are listed or not.
  *
- * When a block was allocated is known by its interval, so --since is exact at marks, and --older keeps only
- * blocks that are surely that old.
+ * The time of an allocation is known by its interval. So --since is exact at marks, and --older
+ * keeps only blocks that are certainly that old.
  *
  * Ownership: borrows recording and question, which must outlive it; leaks_release frees the rest.
  */
@@ -27,25 +27,27 @@ struct leaks_question {
     struct query query; /* process, at, since, focus, top, min_percent */
     unsigned kinds;
     uint64_t older_ns;
-    bool
-        by_size; /* largest first; otherwise lost, indirect, unclassified, reachable, and by size */
-    bool freed;  /* list what was freed at exit, too */
-    bool whole;  /* a lost block and what it leads to are one entry, where that is known */
+    /* Largest first; otherwise lost, indirect, unclassified, reachable, and by size. */
+    bool by_size;
+    bool freed; /* also list what was freed at exit */
+    bool whole; /* join a lost block and what it leads to into one entry, if that is known */
 };
 
-#define LEAK_PARTS 8 /* of the time from the start to the scan */
+#define LEAK_PARTS 8 /* parts of the time from the start to the scan */
 
 struct leak {
     enum reach kind;
-    uint32_t node; /* in `tree`: innermost frame, up to the root */
+    uint32_t node; /* in `tree`: the innermost frame; the path leads to the root */
     const struct merged *tree;
-    const char *thread; /* that allocated most of it; NULL: not known */
-    uint32_t threads;   /* how many names of threads there are */
-    uint32_t processes; /* of all as one (model/combined_profile.h): that have it */
+    const char *thread; /* the one that allocated most of it; NULL: not known */
+    uint32_t threads;   /* number of different thread names */
+    /* In a combined profile (model/combined_profile.h): how many processes have it. */
+    uint32_t processes;
     uint64_t blocks, bytes, usable, untouched;
-    uint64_t led_blocks, led_bytes; /* of lost ones: indirect blocks that are their share */
+    /* Lost blocks: the indirect blocks that are counted with them. */
+    uint64_t led_blocks, led_bytes;
     uint64_t first_ns, last_ns;
-    uint64_t allocated_in[LEAK_PARTS]; /* blocks by the part of the run */
+    uint64_t allocated_in[LEAK_PARTS]; /* blocks by part of the run */
 };
 
 struct leak_sum {
@@ -73,38 +75,41 @@ struct leaks {
     struct frame_table frames;
     struct leak_group groups[REACHES], freed_group;
     struct leak_sum sums[REACHES], all;
-    struct leak_sum freed;     /* at exit */
-    struct leak_sum growing;   /* of the reachable: grew through the whole run */
-    struct leak_sum may_match; /* not within the focus as far as can be seen, but their stacks were
-                                  cut off: what is missing may be. Not reachable ones; no places */
-    struct call_tree left_out; /* only what it left out, and why: of the trees of all kinds */
+    struct leak_sum freed;   /* at exit */
+    struct leak_sum growing; /* the part of the reachable blocks that grew through the whole run */
+    /* Blocks whose stacks were cut off: their visible frames are not within the focus, but the
+     * missing ones may be. Without reachable blocks and without places. */
+    struct leak_sum may_match;
+    struct call_tree left_out; /* only what the trees of all kinds left out, and why */
     struct leak_list list, freed_list;
 };
 
-/* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have it. */
+/* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have the
+ * answer. */
 int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_question *q,
                struct err *err);
 void leaks_release(struct leaks *l);
 
-/* What the other processes lost, directly or not, by the same question; none where the question
- * names a process. */
+/* What the other processes lost, directly or indirectly, for the same question; nothing if the
+ * question names a process. */
 struct leak_others {
     uint64_t bytes, blocks;
-    size_t processes; /* that lost something, */
-    uint32_t pid;     /* and the one that lost most */
+    size_t processes; /* number of processes that lost something */
+    uint32_t pid;     /* the one that lost most */
 };
 
 struct leak_others leaks_of_others(const struct leaks *l);
 
-/* Were blocks of this stack allocated all the time until the scan, and kept? */
+/* Were blocks of this stack allocated, and kept, during the whole time until the scan? */
 bool leak_grew(const struct leak *leak);
 
 /* "lost", "indirect", "unclassified", "reachable". */
 const char *leak_kind_name(enum reach kind);
-/* A list of these with commas. -EINVAL and a sentence with the words there are. */
+/* Parses a list of these, separated by commas. -EINVAL and a sentence that lists the known
+ * words. */
 int leak_kinds_parse(const char *text, unsigned *kinds, struct err *err);
 
-/* What was lost, directly or not, before any focus: whether it is worth to look closer. */
+/* What was lost, directly or indirectly, before any focus: is it worth examining? */
 struct leak_sum leaks_lost(const struct profile *p);
 
 #endif

@@ -5,7 +5,7 @@
 #define NORMAL_SCALE 1.4826 /* from the median distance to a standard deviation */
 #define DEVIATIONS   5
 #define SHARE        1.5
-#define LEAST_INPUTS 3 /* of fewer, none is the exception */
+#define LEAST_INPUTS 3 /* among fewer, none is an exception */
 
 enum input_value outliers_value(enum metric m)
 {
@@ -31,14 +31,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lower one of two in the middle. */
+/* The lower of the two middle values. */
 static uint64_t median_of(uint64_t *values, size_t count)
 {
     qsort(values, count, sizeof *values, ascending);
     return values[(count - 1) / 2];
 }
 
-/* What qsort compares: it has no context. */
+/* qsort has no context. */
 static const struct merge *compared;
 static enum input_value compared_value;
 

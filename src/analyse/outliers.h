@@ -1,9 +1,10 @@
 /*
  * outliers: which inputs of a merged recording differ from the others.
  *
- * An input is an outlier if its value is above half as much again as the median, and further from
- * it than five times what half of the inputs stay within (the median of the distances, scaled as
- * for a normal distribution). Only totals of inputs are compared: the table of inputs has them.
+ * An input is an outlier if its value is more than half as much again as the median, and if its
+ * distance from the median is more than five times the distance within which half of the inputs are
+ * (the median of the distances, scaled as for a normal distribution). Only the totals in the table
+ * of inputs are compared.
  *
  * Ownership: outliers_release frees the list; the recording is borrowed.
  */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define PEAKS_MAX 1000 /* the highest of them; stacks are looked up for each */
+#define PEAKS_MAX 1000 /* the highest ones; stacks are computed for each */
 
 static void add_peak(struct peaks *p, const struct peak_options *o, uint32_t line, size_t moment,
                      size_t trough, int64_t bytes)
@@ -23,8 +23,8 @@ static void add_peak(struct peaks *p, const struct peak_options *o, uint32_t lin
 }
 
 /*
- * Goes along a line and turns where it has come back by the least change from its highest or lowest
- * point. `points` points, `each` of them at every moment.
+ * Follows a line and finds its turning points: where it has come back by at least the least change
+ * from its highest or lowest point. There are `points` points, `each` per moment.
  */
 static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t line,
                        const int64_t *live, size_t points, size_t each)
@@ -57,7 +57,7 @@ static void find_peaks(struct peaks *p, const struct peak_options *o, uint32_t l
         add_peak(p, o, line, high / each, low / each, live[high]);
 }
 
-/* Of the whole process its highest between two moments is known, and what it had then. */
+/* For the whole process, the highest total between two moments is known, and what it had then. */
 static void find_process_peaks(struct peaks *p, const struct peak_options *o)
 {
     size_t n = p->lines.moments;
@@ -70,7 +70,7 @@ static void find_process_peaks(struct peaks *p, const struct peak_options *o)
     free(live);
 }
 
-/* Does all that counts come from one thread? Then its line is the process's. */
+/* Does all memory that counts come from one thread? Then its line equals the process's. */
 static bool is_one_thread(const struct threads *t)
 {
     const struct profile *p = t->profile;
@@ -121,7 +121,7 @@ void peaks_keep_highest(struct peaks *p, size_t most)
     p->left_out += all - p->list.count;
 }
 
-/* Is the process's highest moment between this one and the last? Then the sites know it exactly. */
+/* Is the process's peak between this moment and the one before? Then the sites have it exactly. */
 static bool holds_the_peak(const struct peaks *p, const struct peak *k)
 {
     return k->line == THREADS_PROCESS && (uint64_t)k->bytes == p->lines.profile->peak_bytes;
@@ -165,8 +165,8 @@ bool peak_is_listed(const struct peak *k)
     return k->listed_bytes == k->bytes;
 }
 
-/* A peak of the process may lie between a moment and the one before: the higher of them has most of
- * what it is made of. */
+/* A peak of the process may lie between a moment and the one before. The higher of the two shows
+ * most of what the peak consists of. */
 static size_t nearest_moment(const struct peaks *p, const struct peak *k)
 {
     const int64_t *total = p->lines.total;
@@ -214,7 +214,8 @@ int peaks_init(struct peaks *p, const struct recording *r, const struct query *q
     }
     if (!q->focus.thread)
         find_process_peaks(p, o);
-    /* One thread's line is the process's, unless it is asked for alone. */
+    /* If one thread allocated everything, its line is the process's and is left out, unless it was
+     * asked for. */
     uint32_t threads =
         !q->focus.thread && is_one_thread(&p->lines) ? 0 : (uint32_t)p->lines.lines.count;
     for (uint32_t i = 0; i < threads; i++)

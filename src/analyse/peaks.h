@@ -1,9 +1,9 @@
 /*
  * peaks: the highest points of each thread's line, and of the process's, numbered in order of time.
  *
- * A line goes up to a peak and down again by at least `least_change` on both sides, or to the edge
- * of the window. Where one thread allocated all, its line is the process's, and not followed. Two
- * peaks of one line that are nearer than `least_time_ns` are one: the higher.
+ * A line rises to a peak and falls again by at least `least_change` on both sides, or reaches the
+ * edge of the window. If one thread allocated everything, its line is the process's, and is not
+ * followed. Of two peaks of one line that are nearer than `least_time_ns`, only the higher counts.
  *
  * Ownership: borrows recording and query; peaks_release frees the rest.
  */
@@ -27,13 +27,16 @@ struct peak_stack {
 };
 
 struct peak {
-    unsigned number;       /* from 1 */
-    uint32_t line;         /* in threads.lines, or THREADS_PROCESS */
-    size_t moment, trough; /* in threads: the peak, and the lowest point before it */
+    unsigned number; /* from 1 */
+    uint32_t line;   /* index into threads.lines, or THREADS_PROCESS */
+    /* Indexes of moments in threads: the peak, and the lowest point before it. */
+    size_t moment, trough;
     int64_t bytes;
-    uint64_t time_ns;     /* of the process's highest, as all commands say it; else the moment's */
-    size_t listed;        /* moment, at most one before: stacks are of its time */
-    int64_t listed_bytes; /* all stacks together; not `bytes`: see peak_is_listed */
+    /* For the process's peak, the time that all commands show; otherwise the moment's. */
+    uint64_t time_ns;
+    size_t listed; /* the moment of the stacks: that of the peak, or the one before */
+    /* The sum of all stacks then; may differ from `bytes`: see peak_is_listed. */
+    int64_t listed_bytes;
     struct peak_stack stacks[PEAK_STACKS]; /* the largest first */
     size_t stack_count;
 };
@@ -48,11 +51,11 @@ struct peaks {
 int peaks_init(struct peaks *p, const struct recording *r, const struct query *q,
                const struct peak_options *o, struct err *err);
 void peaks_release(struct peaks *p);
-/* Leaves the `most` highest in the list; they keep their numbers. */
+/* Keeps only the `most` highest in the list, with their numbers. */
 void peaks_keep_highest(struct peaks *p, size_t most);
 /*
- * Do the stacks add up to the peak? Those of the process's highest moment are known, and else those
- * at ends of intervals: of a peak between two of them, those at the end that is higher.
+ * Do the stacks add up to the peak? They are known for the process's peak, and otherwise at ends of
+ * intervals: for a peak between two of them, the stacks are those at the higher end.
  */
 bool peak_is_listed(const struct peak *k);
 const char *peak_line_name(const struct peaks *p, const struct peak *k);

@@ -74,8 +74,8 @@ static uint32_t frame_of_site(const struct places *p, size_t site)
     return p->total.tree.frame.items[p->total.tree.site_call[site]];
 }
 
-/* The frame of the line that has most: several calls of one line may each have less than the only
- * one of another. */
+/* The frame of the line that has most. Several calls of one line together may exceed the only call
+ * of another line. */
 static uint32_t line_with_most(const struct places *p, uint32_t place, const struct value *sites)
 {
     struct map entries = {0}; /* frame of a line -> entry */

@@ -1,9 +1,9 @@
 /*
  * places: the functions that are charged for allocations, and for any metric what each of them has.
  *
- * One call tree of everything that was ever allocated says which call is charged for a site, after
- * focus and folding; a place is the function of that call as called by one other: a program's own
- * xmalloc is charged for everything, and tells nothing. Values of any measure are then summed by
+ * One call tree of everything that was ever allocated decides which call is charged for a site,
+ * after focus and folding. A place is the function of that call together with its caller: otherwise
+ * a program's own xmalloc would be charged for everything. Values of any measure are then summed by
  * place without building another tree.
  *
  * Ownership: borrows recording and query, which must outlive it; places_release frees the rest.
@@ -16,10 +16,10 @@
 #define PLACE_NONE UINT32_MAX
 
 struct places {
-    struct answer total; /* metric total, by function: tree and frames are used */
-    struct query query;  /* of it */
+    struct answer total; /* metric total, by function: its tree and frames are used */
+    struct query query;  /* the query of `total` */
     uint32_t count;
-    uint32_t *of_site; /* PLACE_NONE: not in focus */
+    uint32_t *of_site; /* site -> place; PLACE_NONE: not in focus */
 };
 
 /* `q` gives process and focus. Errors are answer_query's. */
@@ -30,14 +30,14 @@ int places_init_live(struct places *p, const struct recording *r, const struct q
                      enum metric metric, struct err *err);
 void places_release(struct places *p);
 
-/* One value for each place; caller frees. */
+/* The sum for each place; the caller frees it. */
 struct value *places_sum(const struct places *p, const struct value *sites);
-/* Of the line of a place that has the largest amount, the call with the largest, and where its stack
- * begins. */
+/* In the line of a place with the largest amount, the call with the largest amount; and the
+ * innermost call of its stack. */
 uint32_t places_call(const struct places *p, uint32_t place, const struct value *sites,
                      uint32_t *leaf);
-/* The call itself, or of those that led to it the innermost that its user wrote: no library of
- * Python's, and nothing without a known source where something has one. */
+/* The call itself, or the innermost of its callers that the user wrote: not in a library of
+ * Python's, and with a known source if any of them has one. */
 uint32_t places_own(const struct places *p, uint32_t call);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);

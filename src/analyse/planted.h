@@ -6,17 +6,17 @@
 
 #include "store/recording.h"
 
-#define PLANTED_KEY "planted" /* of the value that a mark has of it */
+#define PLANTED_KEY "planted" /* the key of the mark's value */
 
-/* Bytes planted at the marks in (after, last], which are numbers in profile.marks. */
+/* Bytes planted at the marks in (after, last], which are indexes into profile.marks. */
 double planted_between(const struct recording *r, const struct profile *p, size_t after,
                        size_t last);
 
-/* How large each block is; 0: nothing was planted. */
+/* The size of each block; 0: nothing was planted. */
 uint64_t planted_unit(const struct recording *r, const struct profile *p);
 
-/* Are the site's blocks planted ones? They are mapped, so that, unlike an allocator's, they have
- * no rounding. */
+/* Are the site's blocks planted ones? They are mapped, so unlike an allocator's they have no
+ * rounding. */
 bool planted_is_site(const struct site *s, uint64_t unit);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PARTS_MAX 64 /* of a path that is looked for below a folder */
+#define PARTS_MAX 64 /* folders of a path that is searched for */
 
 int source_paths_add(struct source_paths *p, const char *given, struct err *err)
 {

@@ -5,7 +5,7 @@
 
 #include "model/known.h"
 
-/* Where nothing is left out, whatever was allocated counts, and no stack needs to be looked at. */
+/* If nothing is left out, all allocations count, and no stack has to be examined. */
 static int count_all(struct threads *t, const struct recording *r, const struct query *asked,
                      const struct query *total, struct err *err)
 {
@@ -27,7 +27,7 @@ static int count_all(struct threads *t, const struct recording *r, const struct 
     return window_resolve(t->profile, asked->since, asked->at, &t->window, err);
 }
 
-/* Which sites the focus lets through: those that a call is charged for. */
+/* Finds the sites that the focus selects: those for which a call is charged. */
 static int find_counted(struct threads *t, const struct recording *r, const struct query *asked,
                         struct err *err)
 {
@@ -55,7 +55,7 @@ static int find_counted(struct threads *t, const struct recording *r, const stru
     return window_resolve(t->profile, asked->since, asked->at, &t->window, err);
 }
 
-/* The ends of intervals that are shown, the first one (where the window begins) included. */
+/* Chooses the ends of intervals that are shown, including where the window begins. */
 static void choose_moments(struct threads *t)
 {
     size_t first = t->window.since.intervals, last = t->window.at.intervals, n = last - first;
@@ -78,8 +78,7 @@ static uint32_t count_name(struct map *seen, struct strpool *names, const char *
     return *n = *n == MAP_NONE ? 1 : *n + 1;
 }
 
-/* Where several have the same name, the id stands behind it; and a number, where that was used
- * again. */
+/* If several threads have the same name, the id is added; and a number, if the id was reused. */
 static void name_lines(struct threads *t)
 {
     struct strpool names = {0};
@@ -138,7 +137,7 @@ static void follow(struct threads *t)
     for (size_t i = 0; i <= last; i++) {
         while (moment < t->moments && t->intervals[moment] == i) {
             t->process[moment] = highest > live && !t->part ? highest : live;
-            /* Of several processes `live` has what others had when they ended. */
+            /* In a combined profile, `live` includes what other processes had when they ended. */
             if (p->together && t->process[moment] > (int64_t)p->peak_bytes)
                 t->process[moment] = (int64_t)p->peak_bytes;
             t->total[moment] = live;
@@ -178,7 +177,7 @@ static void follow(struct threads *t)
         }
 }
 
-/* Between two moments a line may be higher; what it was at the peak is known. */
+/* Between two moments a line may be higher; its value at the peak is known. */
 static void note_peak(struct threads *t)
 {
     if (!window_is_whole(t->profile, &t->window))
@@ -192,8 +191,9 @@ static void note_peak(struct threads *t)
     }
 }
 
-/* Of all processes as one: each of them had a peak of its own, and what its threads had then is
- * known. Threads and sites of all are those of its processes, one after the other. */
+/* In a combined profile, each process had a peak of its own, and what its threads had then is
+ * known. Threads and sites of the combined profile are those of its processes, one after the
+ * other. */
 static void note_own_peaks(struct threads *t, const struct recording *r)
 {
     size_t thread = 0, site = 0;

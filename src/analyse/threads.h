@@ -2,13 +2,11 @@
  * threads: what each thread had live at moments of the run, and the process beside them.
  *
  * A block counts for the thread that allocated it, whichever thread frees it. What a thread freed
- * of other threads is counted too, for all blocks, whatever the focus. Each thread has a line of
- * its own, also if its id was used again or another thread has the same name. Moments are ends of
- * intervals; if there are too many, some are taken at even distances.
- *
- * The value of the process at a moment is its highest since the moment before. The value of a
- * thread is what it had at the moment, and so is that of the process if the focus leaves stacks
- * out.
+ * of other threads' blocks is counted too, for all blocks, regardless of the focus. Each thread has
+ * a line of its own, also if its id was reused or another thread has the same name. Moments are
+ * ends of intervals; if there are too many, some are taken at even distances. The value of the
+ * process at a moment is its highest since the moment before. The value of a thread is what it had
+ * at the moment, and so is that of the process if the focus leaves stacks out.
  *
  * Ownership: borrows recording and query; threads_release frees the rest.
  */
@@ -21,16 +19,16 @@
 #define THREADS_PROCESS UINT32_MAX /* the line of the whole process */
 
 struct timeline_line {
-    uint32_t thread;                                   /* in profile.threads, */
-    const struct thread *info;                         /* and what was recorded of it */
-    char *name;                                        /* with its id where several have the same */
-    int64_t live_bytes, live_blocks;                   /* at the end of the window */
+    uint32_t thread;                 /* index into profile.threads */
+    const struct thread *info;       /* what was recorded about it */
+    char *name;                      /* with its id, if several have the same name */
+    int64_t live_bytes, live_blocks; /* at the end of the window */
     int64_t allocations, allocated_bytes, freed_bytes; /* of its own blocks, in the window */
-    int64_t foreign_blocks, foreign_bytes; /* freed in the window, and others had allocated them */
-    int64_t at_peak_bytes;                 /* when the process had most */
-    int64_t highest_bytes;                 /* at a moment */
+    int64_t foreign_blocks, foreign_bytes; /* freed in the window, allocated by other threads */
+    int64_t at_peak_bytes;                 /* at the process's peak */
+    int64_t highest_bytes;                 /* the highest of the moments */
     uint64_t highest_ns;
-    /* at each moment; the latter two since the window began, in bytes: */
+    /* At each moment; the last two since the window began, in bytes. */
     int64_t *live, *allocated, *foreign;
 };
 
@@ -40,11 +38,11 @@ struct threads {
     struct window window;
     size_t moments;
     uint64_t *time_ns;
-    size_t *intervals;               /* that lie before each moment */
-    int64_t *process;                /* highest live total since the moment before, */
-    int64_t *total;                  /* and the live total then */
+    size_t *intervals;               /* number of intervals before each moment */
+    int64_t *process;                /* highest live total since the moment before */
+    int64_t *total;                  /* live total at the moment */
     bool *counted;                   /* by site: in focus */
-    bool part;                       /* not all of the heap is */
+    bool part;                       /* a part of the heap is not in focus */
     VEC(struct timeline_line) lines; /* highest first */
     uint64_t peak_bytes;             /* of the process in the window */
 };

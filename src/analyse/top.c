@@ -24,9 +24,9 @@ bool top_sort_parse(const char *word, enum top_sort *out)
     return false;
 }
 
-/* What is the same in all answers. A row shows where most of its bytes are, so one function may have
- * another line in each of them; and a file another library. A Python function is one of its file,
- * whose name stands for the library. */
+/* What is the same in all answers. A row shows where most of its bytes are, so one function may
+ * have a different line in each answer, and a file a different library. A Python function belongs
+ * to its file, whose name stands for the library. */
 static uint32_t label_of(struct strpool *labels, const struct answer_row *r, enum grouping by)
 {
     const char *module = r->module ? r->module : "", *file = r->file ? r->file : "";
@@ -40,7 +40,7 @@ static uint32_t label_of(struct strpool *labels, const struct answer_row *r, enu
     return label;
 }
 
-/* The row of the same label, made if there was none. */
+/* The row of the same label, added if there is none. */
 static struct top_row *row_at(struct top *t, struct strpool *labels, struct map *index,
                               const struct answer_row *r)
 {
@@ -71,7 +71,7 @@ static void add(struct top_row *row, enum top_question question, struct value v,
     }
 }
 
-/* The answers name their rows alike. */
+/* The answers use the same names for the same rows. */
 static void join_rows(struct top *t)
 {
     struct strpool labels = {0};
@@ -89,7 +89,7 @@ static void join_rows(struct top *t)
     strpool_release(&labels);
 }
 
-/* Functions that only call others have nothing of their own. */
+/* Drops functions that only call others and have nothing of their own. */
 static void drop_idle(struct top *t)
 {
     size_t kept = 0;
@@ -122,7 +122,8 @@ static int compare(const void *a, const void *b, void *context)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Where the window begins: so long before the end of the run, whatever the metric's moment is. */
+/* Finds where the window begins: so long before the end of the run, whatever the metric's moment
+ * is. */
 static int find_since(struct top *t, const struct recording *r, const struct query *q,
                       uint64_t window_ns, struct err *err)
 {

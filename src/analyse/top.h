@@ -1,8 +1,8 @@
 /*
  * top: who holds memory, and how that changed in the last seconds: the rows of `tidemark top`.
  *
- * Each row has what it holds at the end of the recording, and per second of a window before it what
- * it gained, allocated, and allocated for a moment only.
+ * Each row has what it holds at the end of the recording and, per second of a window before that,
+ * what it gained, allocated, and allocated only for a moment.
  *
  * Ownership: borrows recording and query, which must outlive it; top_release frees the rest.
  */
@@ -16,7 +16,7 @@ enum top_sort { TOP_HELD, TOP_GROWTH, TOP_RATE, TOP_TEMPORARY, TOP_SORTS };
 struct top_row {
     const char *name, *module, *file;
     uint32_t line;                  /* 0: unknown */
-    int64_t bytes, blocks;          /* by the query's metric */
+    int64_t bytes, blocks;          /* of the query's metric */
     double growth, rate, temporary; /* bytes per second of the window */
 };
 
@@ -31,15 +31,15 @@ struct top {
     struct totals now;  /* of the process, whatever stacks are shown */
     struct top_row all; /* sums of the rows */
     VEC(struct top_row) rows;
-    size_t left_out; /* more rows than the query's top */
+    size_t left_out; /* rows beyond the query's top */
 };
 
-/* `window_ns`: how long a window is wanted. Errors as of answer_query. */
+/* `window_ns`: the wanted length of the window. Errors as of answer_query. */
 int top_query(struct top *out, const struct recording *r, const struct query *q, uint64_t window_ns,
               enum top_sort sort, struct err *err);
 void top_release(struct top *t);
 
-/* "live", "growth", "rate", "temporary"; false: none of these. */
+/* Parses "live", "growth", "rate", "temporary"; false: none of these. */
 bool top_sort_parse(const char *word, enum top_sort *out);
 const char *top_sort_name(enum top_sort sort);
 

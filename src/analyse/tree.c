@@ -9,7 +9,7 @@ struct activity {
     uint64_t first_ns; /* 0: none */
 };
 
-/* What each node of the tree did itself. */
+/* Adds up what each node of the tree did itself. */
 static void add_rows(struct activity *a, const struct tree *d)
 {
     const struct profile *p = d->places.total.profile;

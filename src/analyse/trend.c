@@ -2,24 +2,37 @@
 
 #include <math.h>
 
-#define NOTHING     0.01 /* of the largest difference: about nothing */
-#define MOSTLY      0.5  /* of the differences are nothing: a series of steps */
-#define POWER       0.84 /* normal quantile: four times in five */
-#define WALK        0.9  /* correlation of residuals: no line has noise like that */
-#define FALLS       0.05 /* of what a series rises: less is no noise, it only ever rises */
-#define EXACT       1e-9 /* of the squares of all differences: no spread, but rounding */
-#define WARMER      0.7 /* of the spread of all: where more is left, noise has chosen, not warm-up */
-#define LATE_HALF   0.25 /* of what the early half gained: less is no ramp */
-#define LATE_FILLED 0.6  /* likewise, of what is left when most has come */
-#define LATE_LEAST                                                                                 \
-    4 /* rises in the later half: of the maxima of random sizes, 0.7 are expected there */
-#define ALIKE       0.25 /* of the mean rise, to count as one of them */
-#define STEPS_LEAST 3    /* rises, to call them steps that go on */
-#define TEETH       2    /* falls of most of the range, to call it a sawtooth */
-#define TOOTH       0.4
-/* Times half the 95 % interval. Many lines are looked at, and every function: a flat one should not
- * pass for one that grows more than once in some ten thousand. */
-#define SURE 2
+/* A difference counts as a jump from this share of the largest difference on. */
+#define JUMP_SHARE 0.01
+/* If less than this share of the differences are jumps, the series rises in steps. */
+#define STEPS_SHARE 0.5
+#define POWER       0.84 /* normal quantile for a slope that is detected four times in five */
+/* If the residuals are correlated more than this, the series is a random walk, not a line. */
+#define WALK_CORRELATION 0.9
+/* A series that falls by at most this share of what it rises counts as one that only rises. */
+#define FALLS_SHARE 0.05
+/* A smaller share of the sum of squared differences is rounding, not spread. */
+#define ROUNDING_SHARE 1e-9
+/* Values are skipped as a warm-up if those after it have at most this share of the spread of all;
+ * otherwise noise may have chosen where the warm-up ends. */
+#define WARM_UP_SHARE 0.7
+/* Growth is steady if the later half gains at least this share of what the early half gained. */
+#define LATE_SHARE 0.25
+/* The same for the rest of a series that gained most of its size before. */
+#define LATE_SHARE_FILLED 0.6
+/* Steady growth needs so many rises in the later half. The running maximum of random sizes rises
+ * there 0.7 times on average. */
+#define LATE_LEAST 4
+/* Only rises of at least this share of the mean rise are counted there. */
+#define RISE_SHARE  0.25
+#define STEPS_LEAST 3 /* a plateau after fewer rises counts as steps */
+/* A sawtooth has so many falls of at least this share of its range. */
+#define TEETH_LEAST 2
+#define TOOTH_SHARE 0.4
+/* Growth is certain if the slope is more than so many times half its 95 % interval. The many series
+ * and functions of a recording are tested; a flat one should pass at most about once in ten
+ * thousand times. */
+#define SURE_FACTOR 2
 
 const char *trend_model_name(enum trend_model m)
 {
@@ -34,7 +47,7 @@ const char *trend_model_name(enum trend_model m)
 double trend_quantile(double freedom)
 {
     static const double few[] = {12.706, 12.706, 4.303, 3.182, 2.776};
-    /* Cornish and Fisher's expansion around the normal quantile; it is bad below 5. */
+    /* Cornish and Fisher's expansion around the normal quantile; it is inaccurate below 5. */
     const double z = 1.959964, v = freedom;
     if (v < 5)
         return few[(size_t)v];
@@ -52,8 +65,8 @@ static double at(const struct series *s, size_t i)
     return s->x ? s->x[i] : (double)i;
 }
 
-/* The number of values to skip: where the later differences spread least around the rate that they
- * have in common, for their number. */
+/* The number of values to skip: from there on, the differences vary least around their common rate,
+ * for their number. */
 static size_t warm_up(const struct series *s)
 {
     size_t n = s->count - 1, best = 0;
@@ -70,13 +83,14 @@ static size_t warm_up(const struct series *s)
         double spread = squares - 2 * rate * both + rate * rate * lengths;
         if (i > n / 2)
             continue;
-        score = (spread > EXACT * squares ? spread : 0) / (m * m);
+        score = (spread > ROUNDING_SHARE * squares ? spread : 0) / (m * m);
         if (score <= least) {
             least = score;
             best = i;
         }
     }
-    return least <= WARMER * score ? best : 0; /* the last score is that of all */
+    return least <= WARM_UP_SHARE * score ? best
+                                          : 0; /* the last score is that of the whole series */
 }
 
 static size_t count_jumps(const struct series *s)
@@ -86,12 +100,12 @@ static size_t count_jumps(const struct series *s)
     for (size_t i = 1; i < s->count; i++)
         most = fmax(most, fabs(s->y[i] - s->y[i - 1]));
     for (size_t i = 1; i < s->count; i++)
-        jumps += fabs(s->y[i] - s->y[i - 1]) > NOTHING * most;
+        jumps += fabs(s->y[i] - s->y[i - 1]) > JUMP_SHARE * most;
     return jumps;
 }
 
-/* Does it go one way only? Then what differs from a line is not noise around it, but growth that
- * comes in parts of different size: new maxima, for one. */
+/* Does it go in one direction only? Then the deviations from a line are not noise around it, but
+ * growth in portions of different size: new maxima, for example. */
 static bool one_way(const struct series *s)
 {
     double up = 0, down = 0;
@@ -99,14 +113,14 @@ static bool one_way(const struct series *s)
         up += fmax(s->y[i] - s->y[i - 1], 0);
         down += fmax(s->y[i - 1] - s->y[i], 0);
     }
-    return fmin(up, down) <= FALLS * fmax(up, down);
+    return fmin(up, down) <= FALLS_SHARE * fmax(up, down);
 }
 
 struct estimate {
     double slope, error, freedom;
 };
 
-/* From the differences: what they add up to, and how unlike each other they are. */
+/* Estimates from the differences: their sum, and how much they vary. */
 static struct estimate by_differences(const struct series *s)
 {
     size_t m = s->count - 1;
@@ -119,7 +133,7 @@ static struct estimate by_differences(const struct series *s)
                              (double)(m - 1)};
 }
 
-/* A line, with the correlation of neighbouring residuals in *correlation. */
+/* Fits a line; *correlation is that of neighbouring residuals. */
 static struct estimate by_line(const struct series *s, double *correlation)
 {
     double n = (double)s->count, mx = 0, my = 0, xx = 0, xy = 0, ee = 0, lagged = 0, last = 0;
@@ -141,7 +155,8 @@ static struct estimate by_line(const struct series *s, double *correlation)
     double r = ee > 0 ? lagged / ee : 0;
     *correlation = r;
     r = fmin(fmax(r, 0), 0.99);
-    double worth = fmax(3, n * (1 - r) / (1 + r)); /* as many values as would be independent */
+    /* The number of independent values that would be worth as much. */
+    double worth = fmax(3, n * (1 - r) / (1 + r));
     return (struct estimate){slope, sqrt(ee / (n - 2) / xx * (n / worth)), fmax(1, worth - 2)};
 }
 
@@ -156,7 +171,7 @@ static bool late_half_grows(const struct series *s, double slope, double share)
     return slope > 0 ? late >= share * early : late <= share * early;
 }
 
-/* The most that it is below what it was before. */
+/* The deepest fall below an earlier value. */
 static double deepest_fall(const double *y, size_t count)
 {
     double highest = y[0], fall = 0;
@@ -176,7 +191,7 @@ static bool is_sawtooth(const double *y, size_t count)
         low = fmin(low, y[i]);
         high = fmax(high, y[i]);
     }
-    double tooth = TOOTH * (high - low);
+    double tooth = TOOTH_SHARE * (high - low);
     for (size_t i = 1; i < count && tooth > 0; i++) {
         top = falling ? top : fmax(top, y[i]);
         bottom = falling ? fmin(bottom, y[i]) : bottom;
@@ -189,7 +204,7 @@ static bool is_sawtooth(const double *y, size_t count)
             top = y[i];
         }
     }
-    return teeth >= TEETH;
+    return teeth >= TEETH_LEAST;
 }
 
 static size_t count_rises(const struct series *s, size_t from)
@@ -200,18 +215,18 @@ static size_t count_rises(const struct series *s, size_t from)
     return rises;
 }
 
-/* Rises that are not far smaller than the others: a small one at every event does not make steady
- * what a few large ones gained. */
+/* Counts rises that are not far smaller than the others: a small rise at every event does not make
+ * the gain of a few large ones steady. */
 static size_t count_alike(const struct series *s, size_t from)
 {
     double mean = (s->y[s->count - 1] - s->y[0]) / fmax((double)count_rises(s, 0), 1);
     size_t rises = 0;
     for (size_t i = from + 1; i < s->count; i++)
-        rises += s->y[i] - s->y[i - 1] >= ALIKE * mean;
+        rises += s->y[i] - s->y[i - 1] >= RISE_SHARE * mean;
     return rises;
 }
 
-/* Only ever rises, and about as much in its later half. */
+/* Does it only ever rise, and about as much in its later half? */
 static bool is_steady(const struct series *s)
 {
     size_t late = s->count / 2;
@@ -219,11 +234,11 @@ static bool is_steady(const struct series *s)
     while (s->x && late > 0 && at(s, late) - x0 > (x1 - x0) / 2)
         late--;
     return one_way(s) && s->y[s->count - 1] > s->y[0] && count_alike(s, late) >= LATE_LEAST &&
-           late_half_grows(s, 1, LATE_HALF);
+           late_half_grows(s, 1, LATE_SHARE);
 }
 
-/* Was it filled, by more and larger rises than are left? The rest may be the last of them: what is
- * cached is asked for again, and ever less is new. */
+/* Was it filled by more and larger rises than those that are left? The rest may be the last of
+ * them: what is cached is requested again, and less and less is new. */
 static bool is_filled(const struct series *all, size_t skipped)
 {
     size_t left = count_rises(all, skipped), last = all->count - 1;
@@ -237,7 +252,7 @@ static double rate_between(const struct series *s, size_t begin, size_t end)
     return span > 0 ? (s->y[end] - s->y[begin]) / span : 0;
 }
 
-/* Which part grows, if it is not the whole. */
+/* Which part of it grows, if it is not the whole series. */
 static struct trend_part part_of(const struct series *s)
 {
     return one_way(s) ? trend_part_of_rises(s->y, s->x, s->count)
@@ -282,10 +297,10 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     t->jumps = count_jumps(&s);
     bool filled = is_filled(&all, t->skipped);
     t->steady = is_steady(&s) && !filled;
-    bool steps = (double)t->jumps < MOSTLY * (double)(s.count - 1);
+    bool steps = (double)t->jumps < STEPS_SHARE * (double)(s.count - 1);
     double correlation = 0;
     struct estimate e = steps ? by_differences(&s) : by_line(&s, &correlation);
-    if (!steps && (correlation > WALK || one_way(&s)))
+    if (!steps && (correlation > WALK_CORRELATION || one_way(&s)))
         e = by_differences(&s);
     double q = trend_quantile(e.freedom);
     t->slope = e.slope;
@@ -294,9 +309,9 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     t->detectable = (q + POWER) * e.error;
     bool parts = t->jumps && (steps || one_way(&s));
     bool ramp = t->low > 0 || t->high < 0;
-    if (ramp && parts && !late_half_grows(&s, t->slope, filled ? LATE_FILLED : LATE_HALF))
+    if (ramp && parts && !late_half_grows(&s, t->slope, filled ? LATE_SHARE_FILLED : LATE_SHARE))
         ramp = false;
-    t->sure = ramp && fabs(t->slope) > SURE * (t->slope - t->low);
+    t->sure = ramp && fabs(t->slope) > SURE_FACTOR * (t->slope - t->low);
     bool stopped = t->stopped && t->rate > 0 && !t->sure;
     t->model = stopped && (t->rises >= STEPS_LEAST || !one_way(&all)) ? TREND_PLATEAU
                : ramp                                                 ? TREND_RAMP
@@ -313,7 +328,7 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
         t->rate = rate_between(&all, 0, t->end);
         t->stopped = true;
     } else if (t->model == TREND_RAMP && t->stopped) {
-        t->stopped = t->began = false; /* it goes on after all, and before there was more */
+        t->stopped = t->began = false; /* it continues after all, and grew more before */
         t->begin = t->skipped;
         t->end = count - 1;
         t->rate = t->slope;

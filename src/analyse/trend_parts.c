@@ -1,14 +1,14 @@
 /*
- * Which part of a series is it that grows? The rest of it is flat.
+ * Finds which part of a series grows, if the rest is flat.
  *
- * Where a series only ever rises, its rises are counted: if they lay anywhere in the run with the
- * same chance, all of them would lie in a fraction f of it with the chance f to the power of their
- * number. Sizes of the rises do not matter, nor whether every event has one.
+ * If a series only ever rises, its rises are counted. If they could be anywhere in the run with the
+ * same probability, all of them would be in a fraction f of it with the probability f to the power
+ * of their number. The sizes of the rises do not matter, nor whether every event has one.
  *
- * Where it is noisy, three bent lines are fitted beside the straight one: flat and then a ramp, a
- * ramp and then flat, and a step. Each has one more parameter than the line, where it bends. Values
- * in a row are alike (an event's memory is still there in the next), so that they count for fewer
- * than they are.
+ * If a series is noisy, three bent lines are fitted besides the straight one: flat and then a ramp,
+ * a ramp and then flat, and a step. Each has one parameter more than the line: where it bends.
+ * Neighbouring values are alike (an event's memory still exists in the next), so they count for
+ * fewer than they are.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,10 +16,11 @@
 #include "analyse/trend.h"
 #include "base/vec.h"
 
-#define CHANCE     0.001 /* that all rises lie where they lie */
-#define BENT_LEAST 12    /* values, to look for a bend below noise */
-#define MEANS      256 /* that are taken of more values: where it bends need not be known better */
-#define BETTER     30  /* F of a bent line against a straight one, to believe it */
+#define CHANCE     0.001 /* the probability that all rises are where they are */
+#define BENT_LEAST 12    /* values that are needed to find a bend below noise */
+#define MEANS      256 /* more values are averaged to so many: the bend need not be known better */
+/* The F value of a bent line against a straight one from which on it is accepted. */
+#define BETTER 30
 
 static double at(const double *x, size_t i)
 {
@@ -43,7 +44,7 @@ struct trend_part trend_part_of_rises(const double *y, const double *x, size_t c
         }
     if (!rises)
         return p;
-    /* The first rise is the beginning of what is looked at, and so no evidence itself. */
+    /* The first rise defines where the part begins, so it is no evidence itself. */
     double length = at(x, last) - at(x, first);
     p.began = only_here(length, at(x, last) - at(x, 0), rises - 1);
     p.stopped = only_here(length, at(x, count - 1) - at(x, first), rises - 1);
@@ -54,7 +55,7 @@ struct trend_part trend_part_of_rises(const double *y, const double *x, size_t c
 }
 
 struct fit {
-    double base, slope, squares; /* y = base + slope * h; squares of what is left */
+    double base, slope, squares; /* y = base + slope * h; sum of squared residuals */
     size_t bend;
     enum { FIT_LINE, FIT_LATE, FIT_EARLY, FIT_STEP, FITS } form;
 };
@@ -89,7 +90,7 @@ static struct fit fit_form(const double *y, const double *x, size_t count, int f
     return f;
 }
 
-/* As many values as would be independent. */
+/* The number of independent values that would be worth as much. */
 static double worth(const double *y, const double *x, size_t count, const struct fit *f)
 {
     double ee = 0, lagged = 0, last = 0;

@@ -2,7 +2,8 @@
 
 #include "analyse/leak_scan.h"
 
-#define WORK_AFTER 10 /* an interpreter that ends makes fewer than one allocation in so many */
+/* An interpreter that ends makes fewer than one in so many of the allocations. */
+#define WORK_AFTER 10
 
 static double allocations(const struct profile *p, size_t since, size_t until)
 {
@@ -25,8 +26,9 @@ size_t work_end_of_python(const struct profile *p)
     return after * WORK_AFTER < before + after ? end : 0;
 }
 
-/* Intervals up to its last look, for which it was stopped: it does nothing after that. */
-static size_t until_last_look(const struct profile *p)
+/* The number of intervals up to its last scan, for which it was stopped: it does nothing after
+ * that. */
+static size_t until_last_scan(const struct profile *p)
 {
     const struct scan *end = leak_scan_of(p, SCAN_END);
     size_t n = p->intervals.count;
@@ -39,7 +41,7 @@ size_t work_end(const struct profile *p)
 {
     size_t python = work_end_of_python(p);
     const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
-    return python ? python : ending && ending->intervals ? ending->intervals : until_last_look(p);
+    return python ? python : ending && ending->intervals ? ending->intervals : until_last_scan(p);
 }
 
 uint64_t work_end_ns(const struct profile *p)

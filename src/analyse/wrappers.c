@@ -6,16 +6,16 @@
 #include "base/say.h"
 #include "model/name.h"
 
-#define MOST  0.5  /* of all bytes, to be worth a hint */
-#define LEAST 0.01 /* of all bytes, to be worth a name in it */
+#define MOST  0.5  /* of all bytes: worth a hint */
+#define LEAST 0.01 /* of all bytes: worth a name in the hint */
 
 struct leaf {
     uint32_t name, caller;
-    bool several; /* callers */
+    bool several; /* it has several callers */
     uint64_t bytes;
 };
 
-/* Letters, digits and what qualifies a name: nothing that a pattern would read otherwise. */
+/* Letters, digits and what qualifies a name: nothing that has a special meaning in a pattern. */
 static bool is_plain(struct name_part name)
 {
     for (size_t i = 0; i < name.size; i++)
@@ -88,7 +88,7 @@ bool wrappers_find(struct wrappers *w, const struct answer *a)
 
 void wrappers_pattern(const struct wrappers *w, const struct answer *a, struct strbuf *out)
 {
-    bool arguments = false; /* names of C++ go on with them */
+    bool arguments = false; /* arguments follow the names of C++ */
     strbuf_puts(out, w->count > 1 ? "^(" : "^");
     for (size_t i = 0; i < w->count; i++) {
         const char *name = frame_table_string(&a->frames, w->names[i]);

@@ -1,8 +1,6 @@
 /*
- * wrappers: functions of a program that do nothing but call malloc for others (xmalloc).
- *
- * Where most bytes are charged to them a table by function says nothing; --fold charges their
- * callers instead.
+ * wrappers: functions of a program that only call malloc for others (xmalloc). If most bytes are
+ * charged to them, a table by function says nothing; --fold charges their callers instead.
  */
 #ifndef TIDE_ANALYSE_WRAPPERS_H
 #define TIDE_ANALYSE_WRAPPERS_H
@@ -12,15 +10,16 @@
 #define WRAPPERS_SHOWN 4
 
 struct wrappers {
-    uint32_t names[WRAPPERS_SHOWN]; /* in the strings of the frame table, the largest first */
+    /* Indexes into the strings of the frame table, the largest first. */
+    uint32_t names[WRAPPERS_SHOWN];
     size_t count;
-    double share; /* of all bytes of the answer: those of these functions */
+    double share; /* share of all bytes of the answer that these functions have */
 };
 
-/* false: they are not what most bytes are charged to. Innermost functions that are named like an
- * allocator and are called from several others. */
+/* Finds innermost functions that are named like an allocator and have several callers. false: most
+ * bytes are not charged to such functions. */
 bool wrappers_find(struct wrappers *w, const struct answer *a);
-/* The argument of --fold that charges their callers. */
+/* Appends the argument of --fold that charges their callers. */
 void wrappers_pattern(const struct wrappers *w, const struct answer *a, struct strbuf *out);
 
 #endif

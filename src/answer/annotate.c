@@ -1,5 +1,5 @@
-/* An annotated function as data: JSON, which nests, and CSV, which has a row for each line, each
- * line that was inlined there and each instruction. */
+/* An annotated function as data: nested JSON, and CSV with one row for each line, each line that
+ * was inlined there and each instruction. */
 #include "answer/annotate.h"
 
 #include "base/say.h"
@@ -116,7 +116,8 @@ static void members(struct json *j, const struct annotation *a, const struct lis
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */
 
-/* Members inlined and instructions of the line before them; flat, for trees may be deep. */
+/* Writes the members "inlined" and "instructions" of the line before them. Not recursive, because
+ * trees may be deep. */
 static void below(struct json *j, const struct annotation *a, const struct listing_row *from,
                   const struct listing_row *end, enum listing_kind kind)
 {

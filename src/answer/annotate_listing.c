@@ -9,13 +9,14 @@
 #include "answer/report.h"
 #include "answer/units.h"
 
-/* --- which rows, and in which order ----------------------------------------------------------- */
+/* --- the rows and their order ----------------------------------------------------------------- */
 
 struct lister {
     struct listing *out;
     const struct annotation *a;
     size_t context;
-    bool *worth; /* places with a value or, if it is shown, with code; or above such ones */
+    /* Places with a value, or with code if that is shown; and the places above these. */
+    bool *worth;
 };
 
 static struct listing_row *add(struct lister *l, enum listing_kind kind, uint32_t source)
@@ -61,7 +62,7 @@ static void add_code(struct lister *l, uint32_t place, uint32_t depth)
     }
 }
 
-/* What a line has below it. Not by recursion: a damaged recording nests without end. */
+/* Adds what is below a line. Not recursive: a damaged recording may nest without end. */
 static void add_below(struct lister *l, uint32_t place)
 {
     struct level {
@@ -101,7 +102,7 @@ static void add_line(struct lister *l, uint32_t source, uint32_t line, uint32_t 
         add_below(l, place);
 }
 
-/* Is the line so close to one with a value that it is shown? */
+/* Is the line close enough to one with a value to be shown? */
 static bool is_near(const struct lister *l, uint32_t line, const uint32_t *lines, size_t count,
                     size_t *from)
 {
@@ -112,7 +113,7 @@ static bool is_near(const struct lister *l, uint32_t line, const uint32_t *lines
     return *from < count && (uint64_t)line + l->context >= lines[*from];
 }
 
-/* Lines without a value are only shown where there is a text to show. */
+/* Lines without a value are shown only if the source is known. */
 static void add_lines(struct lister *l, uint32_t number, const uint32_t *hot, size_t hot_count)
 {
     const struct annotation *a = l->a;
@@ -120,7 +121,7 @@ static void add_lines(struct lister *l, uint32_t number, const uint32_t *hot, si
     const uint32_t *places = a->place_order + s->first_place, *end = places + s->place_count;
     uint32_t shown = 0;
     size_t from = 0;
-    while (places < end && !a->places.items[*places].line) /* not known */
+    while (places < end && !a->places.items[*places].line) /* the line is not known */
         add_line(l, number, 0, *places++);
     for (uint64_t line = s->first; line <= s->last && line; line++) {
         uint32_t at = places < end ? a->places.items[*places].line : UINT32_MAX;
@@ -155,7 +156,7 @@ static void add_source(struct lister *l, uint32_t number)
     vec_release(&hot);
 }
 
-/* Instructions of which no line is known. */
+/* Adds instructions without a known line. */
 static void add_unplaced(struct lister *l)
 {
     const struct annotation *a = l->a;
@@ -182,7 +183,7 @@ void listing_build(struct listing *l, const struct annotation *a, bool code, siz
 {
     *l = (struct listing){.code = code || !has_text(a)};
     struct lister lister = {.out = l, .a = a, .context = context};
-    vec_reserve(&l->rows, 1); /* so that there is a first row to point at */
+    vec_reserve(&l->rows, 1); /* so that there is a first row to point to */
     mark_worth(&lister);
     for (size_t i = 1; i <= a->sources.count; i++) /* what has no file comes last */
         add_source(&lister, (uint32_t)(i % a->sources.count));
@@ -196,7 +197,7 @@ void listing_release(struct listing *l)
     vec_release(&l->rows);
 }
 
-/* --- what a row says -------------------------------------------------------------------------- */
+/* --- the text of a row ------------------------------------------------------------------------ */
 
 struct listing_value listing_value(const struct annotation *a, const struct listing_row *row)
 {
@@ -210,7 +211,7 @@ struct listing_value listing_value(const struct annotation *a, const struct list
                                   a->places.items[row->place].total};
 }
 
-/* A line of source, tabs as spaces. */
+/* Appends a line of source, with tabs as spaces. */
 static void add_source_text(const struct annotation *a, uint32_t source, uint32_t line, bool trim,
                             struct strbuf *out)
 {
@@ -275,7 +276,7 @@ void listing_text(const struct annotation *a, const struct listing_row *row, str
 double annotate_share(const struct annotation *a, struct value v)
 {
     uint64_t whole = amount_size(a->total.amount), part = amount_size(v.amount);
-    if (!whole) { /* faults that made nothing resident have a count alone */
+    if (!whole) { /* faults that made nothing resident have only a count */
         whole = amount_size(a->total.count);
         part = amount_size(v.count);
     }

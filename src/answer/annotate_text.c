@@ -69,7 +69,7 @@ static void measure(size_t *widths, struct cells *c)
             widths[i] = c->of[i].size;
 }
 
-/* Appends text in at most `width` columns: on a terminal source is cut, not wrapped. */
+/* Appends text in at most `width` columns: on a terminal, source is cut off, not wrapped. */
 static void add_cut(struct strbuf *out, const char *text, size_t width)
 {
     size_t columns = 0, bytes = 0;

@@ -28,8 +28,8 @@ static void reserve_words(const struct chain *c, struct strbuf *out)
 void chain_advice(const struct places *p, const struct chain *c, struct chain_events events,
                   struct strbuf *out)
 {
-    /* An array that is kept grows in a few events only: an average over all of them says nothing.
-     */
+    /* An array that is kept grows in a few events only: an average over all events would be
+     * meaningless. */
     bool by_event = events.mark && events.count > 1 && c->of.chains >= events.count / 2;
     double n = by_event ? (double)events.count : 1;
     double growths = round((double)c->of.growths / n);
@@ -44,7 +44,7 @@ void chain_advice(const struct places *p, const struct chain *c, struct chain_ev
     else if (c->of.chains > 1)
         say(out, " in %N array(s)", c->of.chains);
     strbuf_puts(out, " saved");
-    if (c->of.chains > 1) /* one array is of no event */
+    if (c->of.chains > 1) /* a single array belongs to no event */
         strbuf_puts(out, "; reserve this maximum once and keep it, not the size that each event "
                          "needs");
 }

@@ -105,7 +105,7 @@ static bool is_shown(const struct rows *r, const struct column_def *c)
            (!c->in_text || c->in_text(r->answer)) && (!c->if_any || has_something(r, c));
 }
 
-/* How far each row goes in; true: the tree is deep. */
+/* Computes the indentation of each row; true: the tree is deep. */
 static bool make_indents(const struct rows *r, size_t count, uint32_t *indents)
 {
     for (size_t i = 0; i < count && r->depth; i++)
@@ -213,7 +213,7 @@ static void json_cell(const struct cell *cell, const char *key, struct json *j)
         json_string(j, key, cell->type == CELL_TEXT ? cell->text : NULL);
 }
 
-/* The same table, of a struct in the row. */
+/* The same table, for a struct inside the row. */
 static struct rows rows_within(const struct rows *r, const struct column_def *c)
 {
     struct rows inner = *r;
@@ -287,7 +287,7 @@ static void csv_cell(const struct cell *cell, struct strbuf *out)
         csv_text(out, cell->text);
 }
 
-/* A value that only JSON can hold has no column. */
+/* A value that only JSON can express has no column. */
 static bool in_csv(const struct rows *r, const struct column_def *c)
 {
     return c->key && (c->get || c->type || c->inner) && is_all_of(r, c->csv_if);
@@ -307,7 +307,7 @@ static void each_title(const struct rows *r, const char *prefix, const struct ce
     }
 }
 
-/* `row` may be NULL: nothing of it is known. */
+/* `row` may be NULL: then all its values are unknown. */
 static void each_cell(const struct rows *r, const void *row, struct strbuf *made,
                       const struct cell_taker *t)
 {

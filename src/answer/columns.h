@@ -1,14 +1,14 @@
 /*
- * columns: a table described once, from which its text, its JSON and its CSV follow.
+ * columns: a table that is described once; its text, JSON and CSV follow from the description.
  *
- *     static const struct column_def columns[] = {
- *         {"label", "mark", COLUMN_PATH, .get = get_label},
- *         {"vm_bytes", "VM", COLUMN_BYTES, FIELD(struct row, vm_bytes)},
- *         {"anon_bytes", "anon", COLUMN_BYTES, FIELD(struct row, anon_bytes), .spare = 1},
- *     };
+ *   static const struct column_def columns[] = {
+ *       {"label", "mark", COLUMN_PATH, .get = get_label},
+ *       {"vm_bytes", "VM", COLUMN_BYTES, FIELD(struct row, vm_bytes)},
+ *       {"anon_bytes", "anon", COLUMN_BYTES, FIELD(struct row, anon_bytes), .spare = 1},
+ *   };
  *
- * A column without a title is not in the text, one without a key not in the data. What is not known
- * is "-" in text, null in JSON and empty in CSV. Text is aligned and shortened by answer/table.h.
+ * A column without a title is not in the text, one without a key not in the data. An unknown value
+ * is "-" in text, null in JSON and empty in CSV. answer/table.h aligns and shortens text.
  *
  * Ownership: everything is borrowed for the call.
  */
@@ -28,17 +28,17 @@ enum column_kind {
     COLUMN_BYTES,
     COLUMN_TIME,    /* ns: "3.2 ms" */
     COLUMN_AMOUNT,  /* bytes or ns, by rows.metric */
-    COLUMN_PERCENT, /* a share: 0.123 is "12.3" */
+    COLUMN_PERCENT, /* a share: 0.123 becomes "12.3" */
     COLUMN_REAL,
     COLUMN_WORD,
-    COLUMN_NAME,  /* of a function: may be shortened */
-    COLUMN_PATH,  /* file:line, label#3: may lose its front */
-    COLUMN_WORDS, /* as many as there is room for */
-    COLUMN_TITLE, /* of a thread: may lose its end */
-    COLUMN_CALL,  /* of a function in a call tree: goes in by rows.depth */
+    COLUMN_NAME,  /* a function's name: may be shortened */
+    COLUMN_PATH,  /* file:line, label#3: may lose its beginning */
+    COLUMN_WORDS, /* as many words as there is room for */
+    COLUMN_TITLE, /* a thread's name: may lose its end */
+    COLUMN_CALL,  /* a function's name in a call tree: indented by rows.depth */
 };
 
-/* What a row has in a column. */
+/* The value of a row in a column. */
 struct cell {
     enum { CELL_UNKNOWN, CELL_INTEGER, CELL_NATURAL, CELL_REAL, CELL_FLAG, CELL_TEXT } type;
     union {
@@ -90,17 +90,17 @@ static inline struct cell cell_text(const char *v)
     return (struct cell){.type = CELL_TEXT, .text = v};
 }
 
-/* The row that a cell is wanted of. */
+/* The row for which a cell is wanted. */
 struct spot {
     const void *answer, *row;
     const struct column_def *column;
-    struct strbuf *made; /* empty: for a text that has to be made */
+    struct strbuf *made; /* an empty buffer, for a text that has to be made */
 };
 
 struct column_def {
     const char *key, *title;
     enum column_kind kind;
-    /* FIELD: a member of the row as it is; FIELD_OF: of what a pointer in it points to. */
+    /* FIELD: a member of the row; FIELD_OF: a member of what a pointer in the row points to. */
     enum field_type {
         FIELD_NONE,
         FIELD_NATURAL,
@@ -115,22 +115,22 @@ struct column_def {
     bool (*in_text)(const void *answer);         /* NULL: always */
     bool (*in_json)(const void *answer);         /* NULL: always */
     const char *(*title_of)(const void *answer); /* instead of `title` */
-    /* A value that is more than one number or text; CSV has what `get` gives. */
+    /* For a value that is more than one number or text. CSV has what `get` returns. */
     void (*json)(struct spot s, const char *key, struct json *j);
-    /* A struct in the row (FIELDS) with columns of its own: in JSON an object, in CSV columns
-     * "self_bytes" and so on. */
+    /* For a struct in the row (FIELDS) with columns of its own: an object in JSON, columns like
+     * "self_bytes" in CSV. */
     const struct column_def *inner;
     size_t inner_count;
-    bool if_any;          /* in text only if one row has something: not 0, not empty, not unknown */
-    bool blank;           /* 0 is empty in text */
-    bool zero_is_unknown; /* as of lines */
-    bool optional;        /* JSON has no such member, instead of null, where it is not known */
-    bool plus;            /* in text a plus sign before what is above 0 */
-    /* Sets of the command's own, COLUMN_NEVER or COLUMN_DEEP: only in a table that is all of these.
-     */
+    bool if_any;          /* in text only if some row has a value: not 0, not empty, not unknown */
+    bool blank;           /* in text 0 is empty */
+    bool zero_is_unknown; /* 0 means unknown, as for lines */
+    bool optional;        /* if unknown, JSON omits the member instead of writing null */
+    bool plus;            /* in text with a plus sign if positive */
+    /* Conditions that the command defines, COLUMN_NEVER or COLUMN_DEEP: the column is only in a
+     * table for which all of them hold. */
     unsigned text_if, json_if, csv_if;
-    int number; /* for `get`, where several columns have one */
-    int spare;  /* where text has no room: 1 goes first, 0 never */
+    int number; /* for `get`, if several columns share it */
+    int spare;  /* if the text has no room: columns with 1 are dropped first, those with 0 never */
 };
 
 #define FIELD_TYPE(member)                                                                         \
@@ -156,26 +156,26 @@ struct column_def {
     .inner_count = sizeof(columns_) / sizeof *(columns_)
 
 #define COLUMN_NEVER (1u << 31)
-#define COLUMN_DEEP  (1u << 30) /* a call tree that is deep: see answer/indent.h */
+#define COLUMN_DEEP  (1u << 30) /* a call tree that is deep (answer/indent.h) */
 
-/* A table of an answer: rows lie side by side. */
+/* A table of an answer; its rows are adjacent in memory. */
 struct rows {
     const struct column_def *columns;
     size_t column_count;
-    const void *answer; /* for the columns' functions */
+    const void *answer; /* passed to the columns' functions */
     const void *items;
     size_t item_size, count;
     enum metric metric;
-    unsigned is;    /* what its columns depend on */
-    bool continued; /* CSV: the titles stand above other rows */
+    unsigned is;    /* the conditions that hold for it */
+    bool continued; /* CSV: the titles have been written above other rows */
     size_t top;     /* at most so many rows, in every format; 0: all */
-    size_t cut;     /* how many more there were before: rows that --top left out of `items` */
+    size_t cut;     /* how many rows --top left out of `items` before */
     bool (*in_text)(const void *answer, const void *row); /* NULL: every row */
-    size_t depth; /* DEPTH: rows are calls, each followed by those below it; 0: they are not */
-    const void *totals; /* a last row of the text, or NULL */
-    /* What the rows are, for a line below that counts those which --top left out: "thread"; NULL:
-     * no line. JSON counts them in KEY_left_out. `left_out` adds what they have together, from the
-     * first of them: " with 3 KiB". */
+    size_t depth;       /* DEPTH: rows are calls, each followed by those below it; 0: no tree */
+    const void *totals; /* the last row of the text, or NULL */
+    /* What a row is ("thread"), for a line below the table that counts the rows which --top left
+     * out; NULL: no such line. JSON counts them in KEY_left_out. `left_out` appends their sum,
+     * given the first of them: " with 3 KiB". */
     const char *noun;
     void (*left_out)(const void *answer, size_t first, struct strbuf *out);
 };
@@ -186,12 +186,12 @@ struct rows {
 #define ITEMS(vec)         .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
 
 void rows_text(const struct rows *r, const struct style *s, struct strbuf *out);
-/* An array of objects. `sink` may be NULL. */
+/* Writes an array of objects. `sink` may be NULL. */
 void rows_json(const struct rows *r, const char *key, const struct report_sink *sink,
                struct json *j);
-/* The members of one row, inside an object that the caller opened. */
+/* Writes the members of one row into an object that the caller opened. */
 void row_json(const struct rows *r, const void *row, struct json *j);
-/* What CSV has, as it is: titles first, then the cells of each row. A cell is good until the
+/* Receives the contents of CSV: titles first, then the cells of each row. A cell is valid until the
  * next one. */
 struct cell_taker {
     void (*title)(void *context, const char *name, enum column_kind kind);
@@ -199,10 +199,10 @@ struct cell_taker {
     void *context;
 };
 void rows_cells(const struct rows *r, const struct cell_taker *t);
-/* With a line of titles. */
+/* Writes CSV with a line of titles. */
 void rows_csv(const struct rows *r, const struct report_sink *sink, struct strbuf *out);
-/* The cells of one row, or the titles (NULL), each with a comma: csv_end_line makes a line of it.
- */
+/* Writes the cells of one row, or the titles (NULL), each with a comma; csv_end_line ends the
+ * line. */
 void row_csv(const struct rows *r, const void *row, struct strbuf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* One run against several at once: its table, JSON and CSV. */
+/* One run compared with several at once: the table, JSON and CSV. */
 #include "answer/compare.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 /* --- cells of the text ------------------------------------------------------------------------ */
 
-/* A unit of work may be a thousandth of a millisecond, and have a quarter of a fault. */
+/* A unit of work may take a thousandth of a millisecond, and a quarter of a fault. */
 void compare_amount(struct strbuf *out, enum compare_measure m, double v)
 {
     if (m == COMPARE_CPU_NS && v != 0 && fabs(v) < 1e6)

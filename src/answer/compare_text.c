@@ -1,4 +1,4 @@
-/* One run against several at once for people: a summary, then what got worse. */
+/* One run compared with several at once, as text: a summary, then what got worse. */
 #include <math.h>
 
 #include "base/say.h"
@@ -8,7 +8,7 @@
 #include "answer/units.h"
 
 #define STACK_FRAMES 64  /* lines shown of one stack */
-#define TICKS_TELL   1e8 /* ns; of less a ratio says nothing */
+#define TICKS_TELL   1e8 /* ns; below this a ratio says nothing */
 
 /* "user time   310.2 ms alone, 402.9 ms together (1.30 times as much)" */
 static void line_figure(const struct style *s, const char *label, enum compare_measure m,
@@ -24,7 +24,8 @@ static void line_figure(const struct style *s, const char *label, enum compare_m
     strbuf_putc(out, '\n');
 }
 
-/* Per run these are no more exact than the kernel's ticks are; of many marks they are. */
+/* For a single run these are only as exact as the kernel's ticks; over many marks they are
+ * better. */
 static void line_ticks(const struct compare *c, const struct style *s, const char *label,
                        double alone, double together, struct strbuf *out)
 {
@@ -78,7 +79,7 @@ static void add_summary(const struct compare *c, const struct compare_frame *f,
                 (double)(b.kernel.minor_faults + b.kernel.major_faults) / y, out);
     if (a->lost || b.lost) {
         summary_label(out, s, "lost");
-        say(out, "samples for which there was no room: %N alone, %N together\n", a->lost, b.lost);
+        say(out, "samples lost for lack of room: %N alone, %N together\n", a->lost, b.lost);
     }
     for (int i = 0; i < 2 && f->files; i++) {
         summary_label(out, s, i ? "" : "kept");

@@ -4,8 +4,8 @@
 
 #include "base/strbuf.h"
 
-/* Quoted where needed, quotes doubled; NULL is an empty field. */
-/* The comma after the last cell becomes the line's end. */
+/* Writes a field, quoted if needed, with quotes doubled; NULL is an empty field. */
+/* Turns the comma after the last cell into the end of the line. */
 void csv_end_line(struct strbuf *out);
 void csv_text(struct strbuf *out, const char *text);
 

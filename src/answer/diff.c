@@ -1,4 +1,4 @@
-/* The difference of two recordings: its table, JSON and CSV. */
+/* The difference of two recordings: the table, JSON and CSV. */
 #include "answer/diff.h"
 
 #include "answer/columns.h"
@@ -17,7 +17,7 @@ const char *diff_status_name(enum diff_status s)
 /* The rows as they are listed. */
 struct listed {
     const struct diff *diff;
-    struct json_stacks *stacks; /* of each side, for JSON */
+    struct json_stacks *stacks; /* for JSON, of each side */
 };
 
 static const struct query *query_of(const void *answer)
@@ -64,8 +64,8 @@ static unsigned kind_of(const struct listed *l)
            (by != BY_THREAD && !tree ? TOTALS : 0u);
 }
 
-/* What a column is about: one side or the change; of self, of total, or of what is shown of a tree
- * or a table; the amount or the count. */
+/* What a column shows: one side or the change; self, total, or what a tree or table shows; the
+ * amount or the count. */
 enum { A, B, CHANGE, SIDE = 3, TOTAL = 4, SHOWN = 8, COUNT = 16 };
 
 static const struct value *values_of(struct spot s)
@@ -83,7 +83,7 @@ static struct cell get_value(struct spot s)
     return CELL_OF(s.column->number & COUNT ? one.count : one.amount);
 }
 
-/* Of what the first recording has; not known where that is nothing. */
+/* The change relative to the first recording; unknown if that has nothing. */
 static struct cell get_share(struct spot s)
 {
     const struct value *v = values_of(s);
@@ -128,7 +128,7 @@ static struct cell get_stack(struct spot s)
     return CELL_OF(s.made->data);
 }
 
-/* As the second recording has it, if it does. */
+/* From the second recording, if it has the row. */
 static void put_stack(struct spot s, const char *key, struct json *j)
 {
     const struct listed *t = s.answer;
@@ -143,7 +143,7 @@ static void put_stack(struct spot s, const char *key, struct json *j)
 #define JSON_ONLY      .csv_if = COLUMN_NEVER
 #define CSV_ONLY       .json_if = COLUMN_NEVER
 
-/* JSON and CSV have some of these in another order each. */
+/* JSON and CSV have some of these in a different order. */
 static const struct column_def columns[] = {
     {NULL, "change", COLUMN_AMOUNT, VALUE(SHOWN | CHANGE), .plus = true},
     {NULL, "%", COLUMN_PERCENT, .get = get_shown_share, .number = SHOWN, .plus = true},
@@ -179,7 +179,7 @@ static const struct column_def columns[] = {
     {"b_total_count", NULL, COLUMN_COUNT, VALUE(B | TOTAL | COUNT), JSON_ONLY},
     {"change_total_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE | TOTAL)},
     {"change_total_count", NULL, COLUMN_COUNT, VALUE(CHANGE | TOTAL | COUNT), JSON_ONLY},
-    /* B minus A, named as in a report. */
+    /* B minus A, with the names of a report. */
     {"bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .json_if = STACK, JSON_ONLY},
     {"count", NULL, COLUMN_COUNT, VALUE(CHANGE | COUNT), .json_if = STACK, JSON_ONLY},
     {"self_bytes", NULL, COLUMN_AMOUNT, VALUE(CHANGE), .json_if = NO_STACK, JSON_ONLY},
@@ -192,7 +192,7 @@ static const struct column_def columns[] = {
     {"stack", NULL, COLUMN_WORDS, .json = put_stack, .json_if = STACK},
 };
 
-/* A tree has all of its rows in the text, too. */
+/* For a tree, the text has all of its rows too. */
 static bool is_row_shown(const void *answer, const void *row)
 {
     return is_tree(answer) || ((const struct diff_row *)row)->status != DIFF_SAME;

@@ -8,9 +8,9 @@
 #include "answer/columns.h"
 #include "answer/diff.h"
 
-#define SHOWN 10 /* of more marks, so many are shown, evenly */
+#define SHOWN 10 /* if there are more marks, so many are shown at even distances */
 
-/* A mark that both have: the N-th of its label. */
+/* A mark that both recordings have: the N-th of its label. */
 struct pair {
     const char *label;
     uint64_t index;
@@ -116,7 +116,7 @@ void diff_marks_text(const struct diff *d, const struct style *s, struct strbuf 
     size_t n = p.list.count, shown = n < SHOWN ? n : SHOWN;
     if (n) {
         struct rows rows = rows_of(&p);
-        for (size_t i = 0; i < shown; i++) /* never one that was written before */
+        for (size_t i = 0; i < shown; i++) /* never one that was already written */
             p.list.items[i] = p.list.items[shown > 1 ? i * (n - 1) / (shown - 1) : 0];
         rows.count = shown;
         say(out, "\n%rthe process at its marks, b and b minus a: %N mark(s)%r%r\n", style_bold(s),

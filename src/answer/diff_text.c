@@ -1,7 +1,7 @@
-/* The difference of two recordings for people: a summary, then what changed. */
+/* The difference of two recordings as text: a summary, then what changed. */
 #include "base/say.h"
 #include "answer/diff.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
 #include "answer/units.h"
@@ -73,7 +73,7 @@ static void line_totals(const struct diff *d, const struct style *s, struct strb
 {
     const struct totals *a = &d->side[0].answer.totals, *b = &d->side[1].answer.totals;
     if (d->side[0].profile->sampling.alone || d->side[1].profile->sampling.alone)
-        return; /* of the heap nothing is known */
+        return; /* the heap was not recorded */
     line_bytes(out, s, "allocated", (uint64_t)a->bytes_allocated, (uint64_t)b->bytes_allocated);
     add_counts(out, a->allocations, b->allocations, "allocation");
     line_bytes(out, s, "live", (uint64_t)a->live_bytes, (uint64_t)b->live_bytes);
@@ -150,7 +150,7 @@ static void line_flaws(const struct diff *d, const struct style *s, struct strbu
     strbuf_release(&text);
 }
 
-/* A difference between two estimates, or one and an exact figure, may be chance. */
+/* A difference between two estimates, or between an estimate and an exact figure, may be chance. */
 static void line_sampled(const struct diff *d, const struct style *s, struct strbuf *out)
 {
     bool any = false;

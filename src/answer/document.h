@@ -1,11 +1,10 @@
 /*
- * document: what a command prints, described once: a table, and what stands above it.
+ * document: what a command prints, described once: a table, and what is above it.
  *
- *     struct document marks_document(const struct mark_rows *m);
+ *   struct document marks_document(const struct mark_rows *m);
  *
- * Text, JSON and CSV (rows_csv of its rows) follow from it. All append to a strbuf and cannot fail.
- *
- * Ownership: everything is borrowed from the answer, which must outlive it.
+ * Text, JSON and CSV (rows_csv of its rows) follow from it. All functions append to a strbuf and
+ * cannot fail. Ownership: everything is borrowed from the answer, which must outlive it.
  */
 #ifndef TIDE_ANSWER_DOCUMENT_H
 #define TIDE_ANSWER_DOCUMENT_H
@@ -13,11 +12,12 @@
 #include "answer/columns.h"
 
 struct document {
-    const char *schema, *key; /* of JSON: "tidemark.marks/1", and the member that is the table */
+    const char *schema, *key; /* of JSON: "tidemark.marks/1", and the key of the table */
     struct rows rows;
-    /* All are given rows.answer. What text has above its table; false: that is all of it. */
+    /* All callbacks receive rows.answer. This one writes what the text has above its table; false:
+     * the text has no table. */
     bool (*text)(const void *answer, const struct style *s, struct strbuf *out);
-    /* Members before and after the table; NULL: none. */
+    /* Write the members before and after the table; may be NULL. */
     void (*json)(const void *answer, struct json *j);
     void (*json_after)(const void *answer, struct json *j);
 };

@@ -6,20 +6,20 @@
 #include "base/say.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/placed.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
 
-/* Is anything known of the process that reports open on? */
+/* Was the process that reports show by default recorded? */
 static bool is_recorded(const struct findings_all *all)
 {
     const struct profile *p = findings_chosen(all)->places.total.profile;
     return not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
 }
 
-/* Another tool has told of it: most is not known. */
+/* Was it imported from another tool? Then most is unknown. */
 static bool is_imported(const struct findings_all *all)
 {
     return findings_chosen(all)->places.total.profile->imported.from;
@@ -30,7 +30,7 @@ static bool is_clean(const struct findings_all *all)
     return !all->list.count && !all->cut_lost_blocks && is_recorded(all) && !is_imported(all);
 }
 
-/* Why nothing was found in the process that reports open on. */
+/* Why nothing was found in the process that reports show by default. */
 static void clean_reason(const struct findings_all *all, struct strbuf *out)
 {
     const struct findings *f = findings_chosen(all);
@@ -56,18 +56,18 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
         b->temporary_share * 100, b->overhead_share * 100);
     if (b->residency_known)
         say(out, "; %B were never touched", b->untouched_bytes);
-    if (all->looked < 2)
+    if (all->analysed < 2)
         return;
-    if (all->looked == 2)
+    if (all->analysed == 2)
         strbuf_puts(out, "; the other process");
     else
-        say(out, "; the other %N processes", all->looked - 1);
+        say(out, "; the other %N processes", all->analysed - 1);
     say(out, " lost %B", wrapped_less(all->lost_bytes, b->lost_bytes));
     if (is_clean(all))
-        say(out, ", and %r nothing worth your time either", all->looked == 2 ? "has" : "have");
+        say(out, ", and %r nothing worth your time either", all->analysed == 2 ? "has" : "have");
 }
 
-/* Where there are several processes: which of them have it. */
+/* If there are several processes: which of them have the finding. */
 static void add_processes(const struct findings_all *all, const struct joined_finding *j,
                           struct strbuf *out)
 {
@@ -77,7 +77,7 @@ static void add_processes(const struct findings_all *all, const struct joined_fi
     if (j->pids.count == 1)
         say(out, ", in process %d (", p->pid);
     else
-        say(out, ", in %r%d of %d %r of ", j->not_looked ? "at least " : "", j->pids.count,
+        say(out, ", in %r%d of %d %r of ", j->not_analysed ? "at least " : "", j->pids.count,
             j->workers ? j->workers : j->alike, j->workers ? "workers" : "processes");
     summary_program_name(p, out);
     strbuf_puts(out, j->pids.count == 1 ? ")" : "");
@@ -92,7 +92,7 @@ static void add_title(const struct findings_all *all, const struct joined_findin
     add_processes(all, j, out);
 }
 
-/* The sentences are about one process: of several, one that has most of it. */
+/* The sentences are about one process: if several have it, the one that has most. */
 static void add_why(const struct joined_finding *j, struct strbuf *out)
 {
     if (j->pids.count > 1)
@@ -136,7 +136,7 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
 {
     const struct answer *a = &findings_chosen(all)->places.total;
     size_t start = 0;
-    if (all->looked > 1 || all->left_out) {
+    if (all->analysed > 1 || all->left_out) {
         summary_processes(a->recording, NULL, s, out);
         start = out->size;
     } else {
@@ -171,7 +171,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
         [FINDING_PEAK] = "peak", [FINDING_MAPPED] = "mapped", [FINDING_RETAINED] = "peak"};
     const struct joined_finding *j = all->list.count ? &all->list.items[0] : NULL;
     const char *asked = findings_chosen(all)->places.query.process;
-    enum finding_kind kind = j ? j->own->kind : FINDING_LEAK; /* of stacks that are cut */
+    enum finding_kind kind = j ? j->own->kind : FINDING_LEAK; /* for stacks that are cut off */
     bool leak = kind == FINDING_LEAK;
     strbuf_printf(out, "tidemark %s ",
                   leak                         ? "leaks"
@@ -181,7 +181,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
     next_word(out, file);
     if (asked)
         unit_process(out, asked);
-    else if (all->looked > 1 && !leak) /* leaks is about all of them */
+    else if (all->analysed > 1 && !leak) /* `leaks` covers all processes anyway */
         say(out, " --process %d", j->of->places.total.profile->pid);
     if (leak || kind == FINDING_GROWTH || kind == FINDING_FRAGMENTED)
         return;
@@ -204,14 +204,14 @@ static void add_next(const struct findings_all *all, const char *file, const str
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-#define PART_LEAST 0.1 /* of what is resident: less is not told */
+#define PART_LEAST 0.1 /* of resident memory: a smaller part is not mentioned */
 
-/* What was resident, and what it was made of. */
+/* Says what was resident, and what it consisted of. */
 static void add_account(const struct findings_all *all, struct strbuf *out)
 {
     static const struct {
         const char *what;
-        enum footprint_part part, other; /* the same twice: one alone */
+        enum footprint_part part, other; /* if both are the same, there is only one */
     } parts[] = {{"in blocks of the heap", PART_LIVE, PART_ROUNDING},
                  {"mapped by the program", PART_MAPPED, PART_MAPPED},
                  {"Python's arenas", PART_ARENAS, PART_ARENAS},
@@ -223,9 +223,10 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
                  {"tidemark's own", PART_RECORDER, PART_RECORDER},
                  {"not explained", PART_UNKNOWN, PART_UNKNOWN}};
     const struct findings *f = findings_chosen(all);
-    const struct footprint *l = f->basis.look;
+    const struct footprint *l = f->basis.footprint;
     const char *before = ": ";
-    if (!l || l->rss_bytes < f->basis.rss_bytes / 2) /* it was not looked at when there was most */
+    /* There is no footprint from near the highest resident memory. */
+    if (!l || l->rss_bytes < f->basis.rss_bytes / 2)
         return;
     say(out, "%B were resident at %T", l->rss_bytes, l->time_ns);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -239,7 +240,7 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
     strbuf_puts(out, ".");
 }
 
-/* One or two sentences: what is the matter most, and what memory is made of. */
+/* One or two sentences: the most important finding, and what memory consists of. */
 static void add_answer(const struct findings_all *all, const struct style *s, struct strbuf *out)
 {
     struct strbuf text = {0};
@@ -251,7 +252,7 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
         finding_place(j->of, j->own, &text);
         strbuf_puts(&text, ". ");
     } else if (is_imported(all)) {
-        strbuf_puts(&text, "Nothing was found in what is known. ");
+        strbuf_puts(&text, "Nothing was found in the figures that are known. ");
     } else if (is_clean(all)) {
         strbuf_puts(&text, "There is nothing worth your time. ");
     } else {
@@ -264,7 +265,7 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
     strbuf_release(&text);
 }
 
-/* One in a line: "1. work loses 12 KiB in 3 blocks: work.c:12". */
+/* One line for each: "1. work loses 12 KiB in 3 blocks: work.c:12". */
 static void add_line(const struct findings_all *all, size_t i, const char *indent, size_t width,
                      struct strbuf *out)
 {
@@ -312,10 +313,10 @@ void findings_text(const struct findings_all *all, const char *file, size_t most
     add_next(all, file, s, out);
 }
 
-#define OWN_BYTES 1048576 /* of the line that holds most: */
-#define OWN_SHARE 0.1     /* less tells nothing */
+#define OWN_BYTES 1048576 /* the user's line that holds most must have so many bytes, */
+#define OWN_SHARE 0.1     /* and this share of the peak */
 
-/* The line of the user's that holds most of the peak, where the findings do not say so. */
+/* Names the user's line that holds most of the peak, if the findings do not. */
 static void add_own_line(const struct findings_all *all, size_t most, struct strbuf *out)
 {
     const struct places *p = &findings_chosen(all)->places;
@@ -410,7 +411,7 @@ static struct cell get_do(struct spot s)
     return CELL_OF(s.made->data);
 }
 
-/* The moment that its bytes are of; those of one moment are different bytes. */
+/* The moment to which its bytes refer. Bytes of findings with the same moment are distinct. */
 static struct cell get_moment(struct spot s)
 {
     static const char *const moments[FINDING_KINDS] = {
@@ -430,7 +431,7 @@ static bool is_leak(const void *row)
     return ((const struct joined_finding *)row)->own->kind == FINDING_LEAK;
 }
 
-/* The line of its user's, where that is another one. */
+/* The user's own line, if it is another one. */
 static void put_own(struct spot s, const char *key, struct json *j)
 {
     struct placed at = where(s.answer, s.row);

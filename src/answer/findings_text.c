@@ -104,9 +104,12 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
     }
 }
 
-#define LOSES_ON    0.75 /* of the run: where the last was lost later, */
-#define LOSES_PART  0.25 /* and they are spread over so much of it, it goes on */
-#define LOSES_EARLY 0.5  /* of the run: none since is worth a word */
+/* A leak continues if its last block was lost after this share of the run, and if the time between
+ * its first and its last block is at least this share of it. */
+#define LOSES_ON   0.75
+#define LOSES_PART 0.25
+/* A leak happened early if no block was lost after this share of the run. */
+#define LOSES_EARLY 0.5
 
 static void why_leak(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
@@ -126,16 +129,16 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     else
         say(out, "nothing in the program points to %r any more", them);
     if (p->merge)
-        return; /* it does not keep when blocks were allocated */
+        return; /* a merge does not keep when blocks were allocated */
     say(out, "; %r was allocated at %T", n->count > 1 ? "the first" : "it", n->first_ns);
     if (last <= n->first_ns)
         return;
-    if (work_end_ns(p) < run) /* the look for lost blocks takes its time, but is no work */
+    if (work_end_ns(p) < run) /* the leak scan takes time, but is not part of the program's work */
         run = work_end_ns(p) > last ? work_end_ns(p) : last;
-    bool goes_on = (double)last >= LOSES_ON * (double)run &&
-                   (double)(last - n->first_ns) >= LOSES_PART * (double)run;
+    bool continues = (double)last >= LOSES_ON * (double)run &&
+                     (double)(last - n->first_ns) >= LOSES_PART * (double)run;
     say(out, ", the last at %T of %T%r", last, run,
-        goes_on                                    ? ": a longer run loses more"
+        continues                                  ? ": a longer run loses more"
         : (double)last < LOSES_EARLY * (double)run ? ": none since"
                                                    : "");
 }
@@ -178,7 +181,7 @@ static void why_mapped(const struct finding *n, struct strbuf *out)
 
 static bool by_many_arenas(const struct findings *f, const struct finding *n)
 {
-    return n->bytes > n->freed_bytes && f->basis.look->arenas > 1;
+    return n->bytes > n->freed_bytes && f->basis.footprint->arenas > 1;
 }
 
 static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
@@ -188,7 +191,7 @@ static void why_retained(const struct findings *f, const struct finding *n, stru
         "to the system",
         n->freed_bytes, n->moment_ns);
     if (by_many_arenas(f, n))
-        say(out, "; threads have their own: there are %d arenas", f->basis.look->arenas);
+        say(out, "; threads have their own: there are %d arenas", f->basis.footprint->arenas);
     if (n->count > 0)
         say(out, "; malloc_trim(0) would release about %B", n->count);
 }
@@ -306,7 +309,7 @@ void finding_place(const struct findings *f, const struct finding *n, struct str
     place_words(p, own, out);
 }
 
-/* main is where everybody's way ends; what called it is libc's. */
+/* main is in every call path; what called it belongs to libc. */
 static bool is_start(const struct places *p, const struct finding *n, uint32_t call)
 {
     return call != n->leaf && strncmp(function_of(p, call), "__libc_start", 12) == 0;

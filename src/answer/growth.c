@@ -46,7 +46,7 @@ static const char *title_of_unit(const void *answer)
     return ((const struct listed *)answer)->unit.data;
 }
 
-/* --- the lines of the whole process --- */
+/* --- the lines of the whole process ----------------------------------------------------------- */
 
 struct line {
     const char *title;
@@ -64,7 +64,7 @@ static struct cell get_line_model(struct spot s)
     return CELL_OF(trend_model_name(((const struct line *)s.row)->trend->model));
 }
 
-#define WHY             1u /* with all that is known of each */
+#define WHY             1u /* with all that is known about each */
 #define LINE(member)    FIELD(struct line, member)
 #define OF_LINE(member) FIELD_OF(struct line, trend, struct trend, member)
 
@@ -94,7 +94,7 @@ void growth_lines_text(const struct growth *g, bool why, const struct style *s, 
     strbuf_release(&l.unit);
 }
 
-/* --- functions --- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static const struct growth *growth_of(struct spot s)
 {
@@ -114,7 +114,7 @@ static bool is_part(const struct trend *t)
     return t->end > t->begin && (t->began || t->stopped) && t->rate > 0;
 }
 
-/* What it gained for each mark, or in which form. */
+/* What it gained per mark, or in which form. */
 static struct cell get_shown_rate(struct spot s)
 {
     const struct growth_site *site = s.row;
@@ -129,7 +129,7 @@ static struct cell get_shown_rate(struct spot s)
                                                 : "unsteady");
 }
 
-/* "#71", as a label may be long; "12.5 s" */
+/* "#71", because a label may be long; or "12.5 s" */
 static struct cell get_shown_moment(struct spot s)
 {
     const struct growth *g = growth_of(s);
@@ -159,11 +159,11 @@ static struct cell get_shown_lost(struct spot s)
     if (site->call == CALL_NONE || !growth_of(s)->scan)
         return CELL_OF("");
     return site->led_bytes > 0 && !site->lost_bytes
-               ? CELL_OF("indirectly") /* counted with what it hangs on */
+               ? CELL_OF("indirectly") /* counted with the lost block that leads to it */
                : CELL_OF(site->lost_bytes);
 }
 
-/* The trend that a column of a site, or of the whole, is about. */
+/* The trend that a column of a function, or of the whole process, is about. */
 static const struct trend *trend_in(struct spot s)
 {
     return (const struct trend *)((const char *)s.row + s.column->offset);
@@ -174,7 +174,7 @@ static struct cell get_model(struct spot s)
     return CELL_OF(trend_model_name(trend_in(s)->model));
 }
 
-/* When it began to grow, or stopped, as --at takes it; not known: not within the marks. */
+/* When it began to grow, or stopped, in the form of --at; unknown: not within the marks. */
 static struct cell get_moment(struct spot s)
 {
     const struct growth *g = growth_of(s);
@@ -258,7 +258,7 @@ void growth_sites_text(const struct growth *g, size_t most, const struct style *
         const struct growth_site *site = growth_site_at(g, i);
         *vec_push(&shown) = *site;
         if (site->domain != DOMAIN_HEAP)
-            continue; /* not among the blocks of the heap, which are added up */
+            continue; /* not heap blocks: those are added up */
         rest.bytes = wrapped_less(rest.bytes, site->bytes);
         rest.blocks = wrapped_less(rest.blocks, site->blocks);
     }

@@ -1,8 +1,6 @@
 /*
- * growth: the answer of `tidemark growth` as text, in sentences, as JSON (tidemark.growth/1)
- * and as CSV.
- *
- * All append to a strbuf and cannot fail.
+ * growth: the answer of `tidemark growth` as text, in sentences, as JSON (tidemark.growth/1) and as
+ * CSV. All functions append to a strbuf and cannot fail.
  */
 #ifndef TIDE_ANSWER_GROWTH_H
 #define TIDE_ANSWER_GROWTH_H
@@ -16,22 +14,23 @@ struct sentences {
     VEC(char *) list;
 };
 
-/* What the verdict rests on, one sentence each; what is missing for one. growth_evidence.c */
+/* The evidence for the verdict, one sentence each, or what is missing for a verdict. In
+ * growth_evidence.c. */
 void growth_evidence(const struct growth *g, struct sentences *out);
 void sentences_release(struct sentences *s);
 /* Why there is no verdict, and what to do. */
 void growth_missing_words(const struct growth *g, struct strbuf *out);
 
-/* The answer in one or two sentences. growth_answer.c */
+/* The answer in one or two sentences. In growth_answer.c. */
 void growth_answer(const struct growth *g, struct strbuf *out);
 /* "RSS +6.7 KiB per event = 0.4 KiB lost + ..."; false: RSS gained nothing. */
 bool growth_account_words(const struct growth *g, struct strbuf *out);
-/* What rates are per: a mark's label, or "second". */
+/* The unit of rates: a mark's label, or "second". */
 static inline const char *growth_per(const struct growth *g)
 {
     return g->mark ? g->mark : "second";
 }
-/* Of all functions that gained: those that grow, then the others. */
+/* All functions that gained: those that grow, then the others. */
 static inline const struct growth_site *growth_site_at(const struct growth *g, size_t i)
 {
     return i < g->sites.count ? &g->sites.items[i] : &g->other.items[i - g->sites.count];
@@ -39,8 +38,8 @@ static inline const struct growth_site *growth_site_at(const struct growth *g, s
 /* "event 71", "12.5 s" */
 void growth_moment(const struct growth *g, size_t k, struct strbuf *out);
 
-/* Parts of the text: the sizes of the process, with all that is known of each if `why`; functions.
- * growth.c */
+/* Parts of the text: the sizes of the process, with all that is known about each if `why`;
+ * functions. In growth.c. */
 void growth_lines_text(const struct growth *g, bool why, const struct style *s, struct strbuf *out);
 void growth_sites_text(const struct growth *g, size_t most, const struct style *s,
                        struct strbuf *out);
@@ -52,7 +51,7 @@ struct leak_others growth_others(const struct growth *g);
 void growth_text(const struct growth *g, const char *file, size_t most, bool why,
                  const struct style *s, struct strbuf *out);
 void growth_json(const struct growth *g, size_t most, struct strbuf *out);
-/* The functions, as many as in JSON. */
+/* The same functions as in JSON. */
 void growth_csv(const struct growth *g, size_t most, const struct report_sink *sink,
                 struct strbuf *out);
 

@@ -28,7 +28,7 @@ static const struct {
     [PART_ARENAS] = {"python_arenas_bytes", "Python's arenas for small objects"},
 };
 
-/* The mark that a moment is soon after, with its number; false: none. */
+/* Finds the mark shortly before a moment, with its number; false: none. */
 static bool mark_before(const struct profile *p, const struct footprint *f, struct strbuf *out,
                         uint64_t *time_ns)
 {
@@ -46,9 +46,9 @@ static bool mark_before(const struct profile *p, const struct footprint *f, stru
 }
 
 #define LABEL_SHOWN                                                                                \
-    14 /* of a mark that is in a title: the table has 100 columns with two of them */
+    14 /* columns of a mark in a title: the table is 100 columns wide with two of them */
 
-/* With at most so many columns of a mark's label. */
+/* Uses at most so many columns of a mark's label. */
 static void moment_name(const struct profile *p, const struct footprint *f, size_t most,
                         struct strbuf *out)
 {
@@ -59,7 +59,8 @@ static void moment_name(const struct profile *p, const struct footprint *f, size
     } else if (f->kind == FOOTPRINT_MARK && mark_before(p, f, &mark, &time_ns)) {
         struct strbuf clean = {0};
         say(&clean, "%s", mark.data);
-        unit_time(out, f->time_ns - time_ns); /* it may be in the middle of what follows the mark */
+        /* By then the program may be in the middle of what follows the mark. */
+        unit_time(out, f->time_ns - time_ns);
         strbuf_puts(out, " after ");
         table_path(out, clean.data, most);
         strbuf_release(&clean);
@@ -82,7 +83,7 @@ struct account {
     struct strbuf first_name, last_name; /* titles */
 };
 
-/* Nothing is shown of a moment that there is not. */
+/* If a moment does not exist, nothing is shown. */
 static struct cell get_then(struct spot s)
 {
     const struct part *p = s.row;
@@ -137,7 +138,8 @@ static void add_table(const struct growth *g, const struct style *s, struct strb
         moment_name(p, a.first, LABEL_SHOWN, &a.first_name);
     moment_name(p, a.last, LABEL_SHOWN, &a.last_name);
     for (int k = 0; k < FOOTPRINT_PARTS; k++) {
-        int i = k < PART_UNKNOWN ? k : PART_UNKNOWN + PART_ARENAS - k; /* the unexplained is last */
+        /* The unexplained part comes last. */
+        int i = k < PART_UNKNOWN ? k : PART_UNKNOWN + PART_ARENAS - k;
         struct part part = {parts[i].title, shown(a.first, i), shown(a.last, i)};
         if (part.then || part.now || i == PART_UNKNOWN || i <= PART_FREE)
             parts_shown[count++] = part;
@@ -223,7 +225,7 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
     }
     say(out, " and %B that are free on pages with live blocks", growth_account_part(a, PART_HELD));
     double freed = growth_freed_since(g);
-    if (freed > 0 && freed < 0x1p63) { /* a damaged file may say anything */
+    if (freed > 0 && freed < 0x1p63) { /* a damaged file may contain any number */
         say(out, "; %B of blocks were freed since the last %r", freed, g->mark ? "mark" : "stamp");
     }
     if (a->last->trim_bytes) {

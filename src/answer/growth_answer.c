@@ -5,13 +5,14 @@
 #include "answer/growth.h"
 #include "answer/location.h"
 
-#define NAMED      2    /* functions in a sentence */
-#define NAME_WIDTH 32   /* columns of each */
-#define NAME_LEAST 0.1  /* of the largest, to be named or counted beside it */
-#define PART_LEAST 0.05 /* of the gain of RSS, to be told */
-#define MOSTLY     0.8  /* of the gain: as good as all of it */
+#define NAMED      2  /* how many functions a sentence names */
+#define NAME_WIDTH 32 /* columns of each */
+/* Other functions are named or counted if they have at least this share of the largest. */
+#define NAME_LEAST 0.1
+#define PART_LEAST 0.05 /* a part below this share of the gain of RSS is not mentioned */
+#define MOSTLY     0.8  /* from this share of the gain on, it counts as explained */
 
-/* In words; "not explained" of GROWTH_PARTS. */
+/* In words; "not explained" for GROWTH_PARTS. */
 static const char *part_title(enum growth_part part)
 {
     static const char *const titles[GROWTH_PARTS] = {[GAIN_LOST] = "lost",
@@ -36,7 +37,7 @@ void growth_moment(const struct growth *g, size_t k, struct strbuf *out)
         say(out, "%T", g->stamp[k]->time_ns);
 }
 
-/* Blocks of a pool have its name before the function that asked for them. */
+/* For blocks of a pool, the pool's name is before the function that requested them. */
 static void place_words(const struct places *p, enum domain domain, uint32_t call,
                         struct strbuf *out)
 {
@@ -58,8 +59,9 @@ static int64_t weight(const struct growth_site *s, bool lost)
     return lost ? s->lost_bytes : s->bytes;
 }
 
-/* Functions of a domain, those that lost or gained most first; false: there are none. */
-static bool who_of(const struct growth *g, enum domain domain, bool lost, struct strbuf *out)
+/* The functions of a domain, those that lost or gained most first; false: there are none. */
+static bool name_functions(const struct growth *g, enum domain domain, bool lost,
+                           struct strbuf *out)
 {
     const struct growth_site *named[NAMED] = {0};
     size_t all = g->sites.count + g->other.count, count = 0, more = 0;
@@ -88,22 +90,24 @@ static bool who_of(const struct growth *g, enum domain domain, bool lost, struct
     return count > 0;
 }
 
-static bool who(const struct growth *g, struct strbuf *out)
+static bool name_functions_of_verdict(const struct growth *g, struct strbuf *out)
 {
     switch (g->verdict) {
     case VERDICT_LEAK:
-        return who_of(g, DOMAIN_HEAP, true, out);
+        return name_functions(g, DOMAIN_HEAP, true, out);
     case VERDICT_GROWTH:
-        return (growth_grows(g, GROWTH_POOLS) && who_of(g, DOMAIN_POOL, false, out)) ||
+        return (growth_grows(g, GROWTH_POOLS) && name_functions(g, DOMAIN_POOL, false, out)) ||
                (growth_main_part(g) == GAIN_ARENAS && !g->arenas_are_live &&
-                who_of(g, DOMAIN_MAPPED, false, out)) ||
-               who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
+                name_functions(g, DOMAIN_MAPPED, false, out)) ||
+               name_functions(g, DOMAIN_HEAP, false, out) ||
+               name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_MAPPED:
     case VERDICT_SHARED:
     case VERDICT_ADDRESS_SPACE:
-        return who_of(g, DOMAIN_MAPPED, false, out);
+        return name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_WARM_UP:
-        return who_of(g, DOMAIN_HEAP, false, out) || who_of(g, DOMAIN_MAPPED, false, out);
+        return name_functions(g, DOMAIN_HEAP, false, out) ||
+               name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_FRAGMENTATION:
         if (!g->account.pins.count)
             return false;
@@ -211,14 +215,15 @@ static void kept_words(const struct growth *g, struct strbuf *out)
         say(out, ", in %N arena(s), one for each thread or two", g->account.last->arenas);
 }
 
-/* ", most of it free in the allocator": of what RSS gained from the first moment to the last. */
+/* ", most of it free in the allocator": the largest part of what RSS gained from the first moment
+ * to the last. */
 static void most_of_rss(const struct growth *g, struct strbuf *out)
 {
     struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
     const struct growth_account *a = &g->account;
     double span = growth_span(g, 0, g->count - 1);
     int most = 0;
-    if (a->last && span > 0) /* not more than there is at last */
+    if (a->last && span > 0) /* not more than there is at the end */
         all.parts[GAIN_FREE] =
             fmin(all.parts[GAIN_FREE], ((double)growth_account_part(a, PART_FREE) +
                                         (double)growth_account_part(a, PART_HELD)) /
@@ -261,7 +266,8 @@ static void rise_words(const struct growth *g, struct strbuf *out)
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
     } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
-        /* Steadily, and yet no verdict: it is the recorder's own, for one. */
+        /* It rises steadily, and yet there is no verdict: it may be the recorder's own memory, for
+         * example. */
         if (g->mark && lines[i].line == GROWTH_RSS)
             most_of_rss(g, out);
         else if (!g->mark)
@@ -322,7 +328,7 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
 bool growth_account_words(const struct growth *g, struct strbuf *out)
 {
     const struct growth_rates *r = &g->rates;
-    size_t told = 0;
+    size_t named = 0;
     if (!(r->rss > 0))
         return false;
     say(out, "RSS +%B per %s", r->rss, growth_per(g));
@@ -330,7 +336,7 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
         double part = r->parts[i];
         if (fabs(part) < PART_LEAST * r->rss)
             continue;
-        if (told++)
+        if (named++)
             say(out, " %r %B %s", part < 0 ? "-" : "+", fabs(part),
                 part_title((enum growth_part)i));
         else
@@ -343,19 +349,19 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
     return true;
 }
 
-/* Of what RSS gained, what the first sentence tells. */
+/* The part of the gain of RSS that the first sentence explains. */
 static bool is_explained(const struct growth *g, const struct growth_rates *r)
 {
     enum growth_part most = growth_main_part(g);
-    double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
-                  : most < GROWTH_PARTS      ? r->parts[most]
-                                             : 0;
-    told += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
-    return r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+    double explained = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
+                       : most < GROWTH_PARTS      ? r->parts[most]
+                                                  : 0;
+    explained += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
+    return r->rss <= 0 || explained >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
 }
 
-/* The first sentence is about a time in which it grew; before and after that RSS may have gained
- * more, by something else. */
+/* The first sentence is about the time in which it grew; before and after that, RSS may have gained
+ * more, for another reason. */
 static void rest_of_rss(const struct growth *g, struct strbuf *out)
 {
     struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
@@ -368,7 +374,7 @@ static void rest_of_rss(const struct growth *g, struct strbuf *out)
     strbuf_putc(out, '.');
 }
 
-/* What the first sentence does not say of RSS. */
+/* What the first sentence does not say about RSS. */
 static void second_sentence(const struct growth *g, struct strbuf *out)
 {
     if (g->verdict == VERDICT_STABLE || g->verdict == VERDICT_WARM_UP ||
@@ -398,7 +404,7 @@ void growth_answer(const struct growth *g, struct strbuf *out)
         return;
     }
     first_sentence(g, out);
-    who(g, out);
+    name_functions_of_verdict(g, out);
     strbuf_putc(out, '.');
     second_sentence(g, out);
 }

@@ -1,4 +1,4 @@
-/* The sentences of growth. */
+/* The sentences of growth --why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,8 @@ void growth_missing_words(const struct growth *g, struct strbuf *out)
     say(out, "with %N %r(s)%r%s%r", g->count, mark_word(g), g->mark ? " '" : "",
         g->mark ? g->mark : "", g->mark ? "'" : "");
     say(out,
-        " growth cannot be told from chance: %d are needed; %r, or record it again with 'tidemark "
+        " growth cannot be distinguished from chance: %d are needed; %r, or record it again with "
+        "'tidemark "
         "run --mark-on FUNCTION', a function that is entered once for each piece of work, %d times "
         "or more",
         g->mark ? TREND_LEAST : GROWTH_STAMPS_LEAST,

@@ -1,9 +1,9 @@
-/* Growth for people: the answer, the functions, and with --why what it rests on. */
+/* Growth as text: the answer, the functions, and with --why the evidence. */
 #include "base/say.h"
 #include "answer/chains.h"
 #include "answer/growth.h"
 #include "answer/growth_account.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
@@ -30,7 +30,8 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
                      g->count);
 }
 
-/* A command whose report has what the verdict is about, over the time that it grew. */
+/* Suggests a command whose report shows what the verdict is about, over the time in which it
+ * grew. */
 static void add_next(const struct growth *g, const char *file, const struct style *s,
                      struct strbuf *out)
 {

@@ -22,7 +22,7 @@ void histogram_heading(const struct answer *a, const struct style *s, struct str
     strbuf_printf(out, "%s\n", style_plain(s));
 }
 
-/* Eighths of a column where the terminal has the characters for them. */
+/* Uses eighths of a column if the terminal has the characters for them. */
 static void add_bar(struct strbuf *out, uint64_t part, uint64_t most, const struct style *s)
 {
     double columns = most ? (double)part / (double)most * BAR_COLUMNS : 0;
@@ -43,7 +43,8 @@ static void add_bar(struct strbuf *out, uint64_t part, uint64_t most, const stru
     }
 }
 
-/* What the columns are asked about. The row of blocks that were never freed begins at NEVER. */
+/* The answer for the columns' functions. The row of blocks that were never freed begins at
+ * NEVER. */
 #define NEVER UINT64_MAX
 
 struct picture {
@@ -70,7 +71,7 @@ static struct cell get_bytes(struct spot s)
                                                                    : CELL_NOT_KNOWN;
 }
 
-/* The lower edge of a bucket, or the upper. */
+/* The lower or the upper edge of a bucket. */
 static struct cell get_edge(struct spot s)
 {
     const struct picture *p = s.answer;
@@ -137,7 +138,8 @@ void histogram_text(const struct answer *a, const struct spread *spread, const s
     for (size_t i = 0; i < spread->count; i++) {
         p.most = buckets[i].count > p.most ? buckets[i].count : p.most;
         p.sum += buckets[i].count;
-        /* A gap of one bucket is shown, so that the bars have their shape; of more, once. */
+        /* A gap of one bucket is shown, so that the bars keep their shape; a longer gap is shown as
+         * one row. */
         if (i && buckets[i].from != buckets[i - 1].to)
             *vec_push(&lines) = (struct bucket){.from = buckets[i - 1].to, .to = buckets[i].from};
         *vec_push(&lines) = buckets[i];

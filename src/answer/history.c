@@ -68,7 +68,7 @@ static struct cell get_share(struct spot s)
     return CELL_OF((double)r->change_bytes / before);
 }
 
-/* The metric's figures are estimates; those of mappings, pools and CPU time are not. */
+/* Are the metric's figures estimates? Those of mappings, pools and CPU time are not. */
 static bool is_estimated(const struct history *h, const struct history_run *r)
 {
     const struct profile p = {.sample_bytes = r->sample_bytes};
@@ -96,7 +96,7 @@ static struct cell get_exit(struct spot s)
     return r->exit_code >= 0 ? CELL_OF((int64_t)r->exit_code) : CELL_NOT_KNOWN;
 }
 
-/* "parse +1.2 MiB", of the function that changed most. */
+/* "parse +1.2 MiB": the function that changed most. */
 static struct cell get_largest(struct spot s)
 {
     const struct history *h = history_of(s);

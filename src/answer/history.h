@@ -1,5 +1,5 @@
 /*
- * history: the runs of a history with what changed from each to the next, as text, JSON and CSV.
+ * history: the runs of a history, with what changed from each to the next, as text, JSON and CSV.
  */
 #ifndef TIDE_ANSWER_HISTORY_H
 #define TIDE_ANSWER_HISTORY_H
@@ -7,7 +7,7 @@
 #include "answer/document.h"
 #include "model/history.h"
 
-/* `after`: further members of the JSON, given the history; NULL: none. */
+/* `after` writes further members of the JSON; may be NULL. */
 struct document history_document(const struct history *h,
                                  void (*after)(const void *history, struct json *j));
 

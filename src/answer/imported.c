@@ -3,7 +3,7 @@
 #include "base/say.h"
 #include "answer/summary.h"
 
-/* Words for users, in the order of what they would ask for first. */
+/* Words for users, the most important first. */
 static const struct {
     uint32_t bit;
     const char *word;
@@ -28,7 +28,7 @@ static const struct {
     {UNKNOWN_COMMAND, "the command"},
 };
 
-/* What a user need not be told in a line: it follows from something else there. */
+/* Need not be mentioned, because it follows from something else in the line. */
 static bool follows(uint32_t unknown, uint32_t bit)
 {
     return (bit == UNKNOWN_PEAK_TIME && unknown & (UNKNOWN_TIME | UNKNOWN_PEAK)) ||

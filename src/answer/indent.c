@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* A line on the way from the outermost call to the one that is looked at. */
+/* A line on the path from the outermost call to the current one. */
 struct step {
     uint32_t depth, columns;
     size_t line;
@@ -18,12 +18,12 @@ bool indent_tree(uint32_t *depths, size_t count)
     for (size_t i = 0; i < count; i++)
         deepest = depths[i] > deepest ? depths[i] : deepest;
     bool deep = deepest > INDENT_PLAIN;
-    uint32_t *sisters = xcalloc(count + 1, sizeof *sisters); /* calls of each line */
+    uint32_t *children = xcalloc(count + 1, sizeof *children); /* number of calls of each line */
     for (size_t i = 0; deep && i < count; i++) {
         while (way.count && vec_last(&way)->depth >= depths[i])
             way.count--;
         if (way.count)
-            sisters[vec_last(&way)->line]++;
+            children[vec_last(&way)->line]++;
         *vec_push(&way) = (struct step){.depth = depths[i], .line = i};
     }
     way.count = 0;
@@ -32,13 +32,13 @@ bool indent_tree(uint32_t *depths, size_t count)
         while (way.count && vec_last(&way)->depth >= depth)
             way.count--;
         const struct step *caller = way.count ? vec_last(&way) : NULL;
-        depths[i] = !deep                       ? 2 * depth
-                    : !caller                   ? 0
-                    : sisters[caller->line] > 1 ? caller->columns + 2
-                                                : caller->columns;
+        depths[i] = !deep                        ? 2 * depth
+                    : !caller                    ? 0
+                    : children[caller->line] > 1 ? caller->columns + 2
+                                                 : caller->columns;
         *vec_push(&way) = (struct step){.depth = depth, .columns = depths[i], .line = i};
     }
     vec_release(&way);
-    free(sisters);
+    free(children);
     return deep;
 }

@@ -10,7 +10,7 @@
 #include "answer/summary.h"
 #include "model/sampled.h"
 
-#define CPU_PARTS 100 /* of a window, at most */
+#define CPU_PARTS 100 /* parts of a window, at most */
 
 static void json_command(struct json *j, const struct profile *p)
 {
@@ -66,7 +66,7 @@ void json_estimate(struct json *j, const char *key, bool known, struct estimate 
     json_end(j);
 }
 
-/* Each with what must be known for it (enum unknown). */
+/* Each total with the figures that it needs (enum unknown). */
 #define EACH_TOTAL(X)                                                                              \
     X(allocations, UNKNOWN_TOTALS | UNKNOWN_COUNTS)                                                \
     X(frees, UNKNOWN_TOTALS | UNKNOWN_COUNTS | UNKNOWN_LIVE)                                       \
@@ -235,7 +235,7 @@ void json_attached(struct json *j, const struct profile *p)
     json_u64(j, "before_blocks", a->before_blocks);
     json_u64(j, "before_bytes", a->before_bytes);
     json_u64(j, "before_frees", a->frees);
-    json_string(j, "before_reachability", NULL); /* nor are their types known */
+    json_string(j, "before_reachability", NULL); /* their types are not known either */
     json_string(j, "before_types", NULL);
     json_end(j);
 }

@@ -1,7 +1,6 @@
 /*
  * json_parts: the pieces of JSON that several commands share: who was recorded, totals, stacks.
- *
- * Each adds members or one value to a JSON writer that stands inside an object or array.
+ * Each adds members or one value to a JSON writer that is inside an object or array.
  */
 #ifndef TIDE_ANSWER_JSON_PARTS_H
 #define TIDE_ANSWER_JSON_PARTS_H
@@ -14,7 +13,8 @@
 #include "model/merged.h"
 
 /* Members command, pid, exit_code, signal, complete, duration_ns. */
-/* The 95 % interval of an estimate: {"low_bytes": N, "high_bytes": N}, or null where not known. */
+/* The 95 % interval of an estimate: {"low_bytes": N, "high_bytes": N}, or null if it is not
+ * known. */
 void json_estimate(struct json *j, const char *key, bool known, struct estimate e);
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
 /* Member totals. */
@@ -27,21 +27,22 @@ void json_totals_as(struct json *j, const char *key, const struct totals *t);
 void json_totals_change(struct json *j, const struct totals *a, const struct totals *b);
 /* An object of bytes and count. */
 void json_value(struct json *j, const char *key, struct value v);
-/* The same; null for the count, unless it is known. */
+/* The same; the count is null unless it is known. */
 void json_value_if(struct json *j, const char *key, struct value v, bool counted);
-/* Member ignored: bytes and count of all that was left out, and how much each reason did. */
+/* Member ignored: bytes and count of everything that was left out, in total and for each reason. */
 void json_ignored(struct json *j, const struct call_tree *t);
-/* "inherited", of a process that was forked. */
+/* Member inherited, for a process that was forked. */
 void json_attached(struct json *j, const struct profile *p);
 void json_inherited(struct json *j, const struct profile *p);
-/* "mapped_by", where a library holds much beside the heap. */
+/* Member mapped_by, if a library holds much memory besides the heap. */
 void json_mapped(struct json *j, const struct profile *p);
 /* Members processes and notes. */
 void json_processes(struct json *j, const struct recording *r, const struct profile *p);
 
 /*
  * Writes stacks. A frame occurs in many stacks, so its text is made once: with a million frames to
- * write this is most of the time. {0} with frames set; release with json_stacks_release.
+ * write, this takes most of the time. Begin with {0} and `frames` set; release with
+ * json_stacks_release.
  */
 struct json_stacks {
     const struct frame_table *frames;
@@ -51,8 +52,8 @@ struct json_stacks {
     } * made;
 };
 
-/* Member stack: an array of frames from a node of a tree (its parents and frames) up to its root.
- */
+/* Member stack: the frames from a node of a tree (given by its parents and frames) up to its
+ * root. */
 void json_frames(struct json *j, struct json_stacks *s, const uint32_t *parent,
                  const uint32_t *frame, uint32_t node);
 void json_stack(struct json *j, struct json_stacks *s, const struct merged *m, uint32_t node);

@@ -65,8 +65,8 @@ static void put_stack(struct spot s, const char *key, struct json *j)
     json_stack(j, ((const struct listed *)s.answer)->stacks, e->tree, e->node);
 }
 
-/* Of imported blocks neither is known when they were allocated nor, mostly, by which thread; a merge
- * does not keep when. */
+/* For imported blocks it is not known when they were allocated nor, mostly, by which thread; a
+ * merge does not keep the time. */
 enum { LEAK_USABLE, LEAK_FIRST, LEAK_LAST, LEAK_THREADS };
 
 static struct cell get_if_known(struct spot s)
@@ -123,21 +123,21 @@ static struct rows rows_of(const struct listed *l)
 static void json_totals_of(struct json *j, const struct leaks *l)
 {
     const struct leak_sum *s = l->sums;
-    bool looked = !l->profile->imported.from; /* for what points to blocks */
+    bool scanned = !l->profile->imported.from; /* it is known what points to blocks */
     json_object(j, "totals");
     json_u64(j, "bytes", l->all.bytes);
     json_u64(j, "blocks", l->all.blocks);
     json_u64(j, "unique", l->all.places);
-    json_u64_if(j, "lost_bytes", looked, s[REACH_LOST].bytes);
-    json_u64_if(j, "lost_blocks", looked, s[REACH_LOST].blocks);
-    json_u64_if(j, "indirect_bytes", looked, s[REACH_INDIRECT].bytes);
-    json_u64_if(j, "indirect_blocks", looked, s[REACH_INDIRECT].blocks);
-    json_u64_if(j, "reachable_bytes", looked, s[REACH_REACHABLE].bytes);
-    json_u64_if(j, "reachable_blocks", looked, s[REACH_REACHABLE].blocks);
+    json_u64_if(j, "lost_bytes", scanned, s[REACH_LOST].bytes);
+    json_u64_if(j, "lost_blocks", scanned, s[REACH_LOST].blocks);
+    json_u64_if(j, "indirect_bytes", scanned, s[REACH_INDIRECT].bytes);
+    json_u64_if(j, "indirect_blocks", scanned, s[REACH_INDIRECT].blocks);
+    json_u64_if(j, "reachable_bytes", scanned, s[REACH_REACHABLE].bytes);
+    json_u64_if(j, "reachable_blocks", scanned, s[REACH_REACHABLE].blocks);
     json_u64(j, "unclassified_bytes", s[REACH_UNKNOWN].bytes);
     json_u64(j, "unclassified_blocks", s[REACH_UNKNOWN].blocks);
-    json_u64_if(j, "freed_at_exit_bytes", looked, l->freed.bytes);
-    json_u64_if(j, "freed_at_exit_blocks", looked, l->freed.blocks);
+    json_u64_if(j, "freed_at_exit_bytes", scanned, l->freed.bytes);
+    json_u64_if(j, "freed_at_exit_blocks", scanned, l->freed.blocks);
     json_i64(j, "ignored_bytes", l->left_out.ignored.amount);
     json_i64(j, "ignored_blocks", l->left_out.ignored.count);
     json_i64(j, "outside_bytes", l->left_out.outside.amount);

@@ -1,7 +1,6 @@
 /*
- * leaks: what analyse/leaks.h found, as text, JSON (tidemark.leaks/1) or CSV.
- *
- * All append to a strbuf and cannot fail. `sink` as in answer/report.h.
+ * leaks: the result of analyse/leaks.h as text, JSON (tidemark.leaks/1) or CSV. All functions
+ * append to a strbuf and cannot fail. `sink` as in answer/report.h.
  */
 #ifndef TIDE_ANSWER_LEAKS_H
 #define TIDE_ANSWER_LEAKS_H
@@ -10,7 +9,7 @@
 #include "base/json.h"
 #include "answer/report.h"
 
-/* `file` is the recording's path, for the command to try next. */
+/* `file` is the recording's path, for the suggested command. */
 void leaks_text(const struct leaks *l, const char *file, const struct style *s, struct strbuf *out);
 void leaks_json(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
 void leaks_csv(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);

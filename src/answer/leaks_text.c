@@ -1,17 +1,17 @@
-/* What was never freed, for people: an answer, a summary, entries with their stacks. */
+/* What was never freed, as text: an answer, a summary, entries with their stacks. */
 #include <string.h>
 
 #include "base/say.h"
 #include "answer/leaks.h"
 #include "answer/location.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
 
 #define STACK_FRAMES    8 /* lines shown of one stack */
-#define FLAWS_AND_NOTES 2 /* lines to keep free for them */
+#define FLAWS_AND_NOTES 2 /* lines to keep free for these */
 
 /* --- the summary ------------------------------------------------------------------------------ */
 
@@ -53,7 +53,7 @@ static void line_age(const struct leaks *l, const struct style *s, struct strbuf
     strbuf_putc(out, '\n');
 }
 
-/* A look from before that had more success. */
+/* Mentions an earlier scan that could classify blocks. */
 static void add_earlier(const struct leaks *l, struct strbuf *out)
 {
     const struct profile *p = l->profile;
@@ -146,7 +146,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 static void add_times(const struct leaks *l, const struct leak *e, bool residency,
                       struct strbuf *out)
 {
-    if (l->profile->merge) /* it does not keep when blocks were allocated */
+    if (l->profile->merge) /* a merge does not keep when blocks were allocated */
         strbuf_puts(out, "sum over all inputs");
     else if (l->profile->imported.from)
         strbuf_puts(out, "allocated at a time not known");
@@ -191,9 +191,9 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
             list->left_out.places, list->left_out.bytes, list->left_out.blocks);
 }
 
-/* --- what to do next -------------------------------------------------------------------------- */
+/* --- the suggested command -------------------------------------------------------------------- */
 
-/* Its memory is all mappings of its own. */
+/* Is all its memory in mappings of its own? */
 static bool has_only_mapped(const struct profile *p)
 {
     bool mapped = false;
@@ -232,8 +232,9 @@ static void add_next(const struct leaks *l, const char *file, const struct style
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* The function that says most: a Python one where there is any, else one whose source is known. */
-static const struct call_frame *telling_frame(const struct leaks *l, const struct leak *e)
+/* The most informative function: a Python one if there is any, otherwise one with a known
+ * source. */
+static const struct call_frame *most_informative_frame(const struct leaks *l, const struct leak *e)
 {
     const struct call_frame *innermost = &l->frames.frames.items[e->tree->key.items[e->node]];
     const struct call_frame *known = NULL;
@@ -253,7 +254,7 @@ static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
     const struct leak *e = l->list.leaks.count ? &l->list.leaks.items[0] : NULL;
     if (!e || e->kind != REACH_LOST)
         return;
-    const struct call_frame *f = telling_frame(l, e);
+    const struct call_frame *f = most_informative_frame(l, e);
     uint64_t bytes = e->bytes + e->led_bytes;
     strbuf_puts(out, ", ");
     if (bytes < lost)

@@ -1,7 +1,7 @@
 /*
- * location: names of functions and where they are, as sentences and tables have them.
- *
- * All append to a strbuf, without control characters: a profile must not drive the terminal.
+ * location: names of functions and where they are, in the form of sentences and tables. All
+ * functions append to a strbuf, without control characters: a profile must not send them to the
+ * terminal.
  */
 #ifndef TIDE_ANSWER_LOCATION_H
 #define TIDE_ANSWER_LOCATION_H
@@ -11,17 +11,17 @@
 #include "model/frames.h"
 
 /* A path without its folders. */
-/* "file.c:12", "file.c"; the module where no file is known; nothing where neither is. */
+/* "file.c:12" or "file.c"; the module if no file is known; nothing if neither is. */
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
-/* With all of its path, where the file is known; else nothing. */
+/* The same with the whole path, if the file is known; otherwise nothing. */
 void location_path(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
 /* A name in at most `width` columns. */
 void location_name(struct strbuf *out, const char *name, size_t width);
-/* The same without what the function takes. */
+/* The same without the function's arguments. */
 void location_bare_name(struct strbuf *out, const char *name, size_t width);
 
-/* The file of a frame as it is; NULL: not known. */
+/* The file of a frame, unchanged; NULL: not known. */
 static inline const char *location_file(const struct frame_table *t, const struct call_frame *f)
 {
     return frame_table_known(t, f->file);

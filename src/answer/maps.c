@@ -7,7 +7,7 @@
 #include "answer/json_parts.h"
 #include "answer/summary.h"
 
-#define NODE_COLUMNS 6 /* that fit beside the rest */
+#define NODE_COLUMNS 6 /* as many as fit beside the rest */
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static struct cell get_name(struct spot s)
     return CELL_OF(*r->name ? r->name : NULL);
 }
 
-/* Folders of libraries tell little, and would hide the rest. */
+/* Folders of libraries say little, and would hide the rest. */
 static struct cell get_shown_name(struct spot s)
 {
     const struct mapping_row *r = s.row;
@@ -88,7 +88,7 @@ static void json_nodes(struct spot s, const char *key, struct json *j)
     json_end(j);
 }
 
-/* Of the node whose column this is; the last one stands for all the others. */
+/* The value of the node of this column; the last column stands for all other nodes. */
 static struct cell get_node(struct spot s)
 {
     const struct mapping_row *r = s.row, *totals = &((const struct mappings *)s.answer)->totals;
@@ -143,7 +143,7 @@ static bool with_dirty(const void *answer)
     return without_nodes(answer) && !by_mapping(answer);
 }
 
-/* In the order of the text. The columns of the nodes go before the policy. */
+/* In the order of the text. The columns of nodes are inserted before the policy. */
 static const struct column_def columns[] = {
     {"change", "change", COLUMN_WORD, .get = get_change, .in_text = is_difference,
      .in_json = is_difference},
@@ -172,11 +172,11 @@ static const struct column_def columns[] = {
     {NULL, "name", COLUMN_PATH, .get = get_shown_name, .in_text = not_by_kind},
 };
 
-/* Those from the count to the policy. */
+/* The columns from the count to the policy. */
 #define FIRST_SUM 1
 #define SUMS      12
 
-/* PSS changes with what others do: no change of ours. */
+/* PSS changes with what other processes do, so it is no change of this one. */
 static bool is_row_shown(const void *answer, const void *row)
 {
     const struct mappings *m = answer;

@@ -79,7 +79,7 @@ static void json_values(struct spot s, const char *key, struct json *j)
     json_end(j);
 }
 
-/* Other tools know resident memory at the most. */
+/* Other tools know resident memory at most. */
 enum { STAMP_VM, STAMP_ANON, STAMP_FAULTS };
 
 static struct cell get_if_known(struct spot s)
@@ -94,7 +94,7 @@ static struct cell get_if_known(struct spot s)
 
 #define STAMP(member) FIELD_OF(struct mark_row, stamp, struct stamp, member)
 
-/* Those that say least of growth are the first to go. */
+/* Columns that say least about growth are dropped first. */
 static const struct column_def columns[] = {
     {NULL, "mark", COLUMN_PATH, .get = get_mark},
     {"label", NULL, COLUMN_WORD, FIELD(struct mark_row, label)},
@@ -118,7 +118,7 @@ static const struct column_def columns[] = {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Who has marks, where the process that was asked for has none. */
+/* Names the processes that have marks, if the chosen one has none. */
 static void add_others(const struct mark_rows *m, struct strbuf *out)
 {
     for (size_t i = 0; i < m->recording->profiles.count; i++) {

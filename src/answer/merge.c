@@ -12,12 +12,12 @@
 #define OUTLIERS_SHOWN 3
 #define OUTLIERS_JSON  100
 
-/* --- what they are ---------------------------------------------------------------------------- */
+/* --- the inputs ------------------------------------------------------------------------------- */
 
 struct census {
     size_t hosts, killed, failed, incomplete;
     uint32_t first_killed;
-    bool ranks; /* all of them are ranks */
+    bool ranks; /* all of them have ranks */
 };
 
 static struct census census_of(const struct merge *m)

@@ -14,7 +14,7 @@ static bool names_process(const char *note)
     return strncmp(note, "process ", 8) == 0 || strstr(note, "(process ");
 }
 
-/* What is said there of this very process, it says itself. */
+/* Notes about this very process are among its own notes as well. */
 static bool is_about(const char *note, const struct profile *p)
 {
     unsigned pid;

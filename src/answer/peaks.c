@@ -1,4 +1,4 @@
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "base/say.h"
 #include "answer/peaks.h"
 
@@ -15,8 +15,8 @@
 
 #define NAME_LEAST 20
 
-/* "main.py:44:run", in `most` columns if the name can be that short; without a known line the
- * library stands for the file. Of Python the bare name, which all versions know. */
+/* "main.py:44:run", in `most` columns if the name can be that short; without a known line, the
+ * library instead of the file. For Python the bare name, which all versions know. */
 static void put_place(const struct peaks *p, uint32_t call, size_t most, struct strbuf *out)
 {
     size_t start = out->size;

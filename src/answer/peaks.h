@@ -1,5 +1,5 @@
 /*
- * peaks: numbered peaks, the list of `tidemark peaks` (tidemark.peaks/1), and their legends.
+ * peaks: numbered peaks: the list of `tidemark peaks` (tidemark.peaks/1), and their legends.
  */
 #ifndef TIDE_ANSWER_PEAKS_H
 #define TIDE_ANSWER_PEAKS_H
@@ -14,8 +14,8 @@ void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struc
 
 struct peaks_listing {
     const struct peaks *peaks;
-    const char *file;    /* the recording's path, for the command to try next */
-    const char *options; /* that the list was asked for with, as tidemark tree takes them */
+    const char *file;    /* the recording's path, for the suggested command */
+    const char *options; /* the options of the list, in the form that tidemark tree takes */
     struct json_stacks *stacks;
 };
 

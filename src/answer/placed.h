@@ -1,8 +1,7 @@
 /*
  * placed: columns of rows that are about a call of analyse/places.h: its function, file, line, and
- * the stack that leads there.
- *
- * The answer of such a table begins with a struct placed_rows, which tells where a row is.
+ * the stack that leads there. The answer of such a table begins with a struct placed_rows, which
+ * says where a row is.
  */
 #ifndef TIDE_ANSWER_PLACED_H
 #define TIDE_ANSWER_PLACED_H
@@ -13,7 +12,7 @@
 struct placed {
     const struct places *places;
     uint32_t call; /* CALL_NONE: all others, a row that makes the rest add up */
-    uint32_t leaf; /* where its stack begins */
+    uint32_t leaf; /* the innermost call of its stack */
 };
 
 struct placed_rows {

@@ -1,5 +1,5 @@
-/* The first lines of a report on a recording of several processes: which one this is, and the tree.
- */
+/* The first lines of a report on a recording of several processes: which one this is, and the
+ * tree. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,20 +8,20 @@
 #include "answer/summary.h"
 #include "answer/units.h"
 
-#define PROCESS_LINES 6 /* and one before, one after them */
+#define PROCESS_LINES 6 /* and one line before, one after them */
 #define NOBODY        SIZE_MAX
-#define SMALL_SHARE   100                 /* less than this part of the largest is small */
-#define MAPPED_LEAST  ((uint64_t)1 << 20) /* beside the heap, to be worth a word */
+#define SMALL_SHARE   100                 /* less than 1/100 of the largest counts as small */
+#define MAPPED_LEAST  ((uint64_t)1 << 20) /* besides the heap, to be worth mentioning */
 
 /* One program of a process, as the tree shows it. */
 struct member {
-    size_t parent; /* NOBODY: none is known */
-    size_t like;   /* the largest of those with the same command and a parent of the same kind */
-    size_t alike;  /* how many others are shown by this one's line */
+    size_t parent; /* NOBODY: not known */
+    size_t like;   /* the largest of those with the same command and the same kind of parent */
+    size_t alike;  /* how many others this one's line stands for */
     bool shown;
 };
 
-/* --- which one -------------------------------------------------------------------------------- */
+/* --- the chosen process ----------------------------------------------------------------------- */
 
 const char *summary_why_chosen(const struct recording *r, const struct profile *chosen)
 {
@@ -45,7 +45,7 @@ void summary_choice(const struct recording *r, const struct profile *chosen, con
     size_t start = summary_begin(out, s, "processes");
     unit_count(out, (int64_t)r->profiles.count);
     if (!chosen) {
-        strbuf_puts(out, ", this is about all of them; --process PID looks at one");
+        strbuf_puts(out, ", this is about all of them; --process PID shows one");
     } else if (chosen->together) {
         strbuf_puts(out, ", all together here; --process PID picks one");
     } else {
@@ -66,7 +66,7 @@ static uint64_t weight(const struct profile *p)
     return p->sampling.alone ? sampled_whole(p).cpu_ns : profile_memory(p);
 }
 
-/* Parents come first in a recording. A program's parent is also what its process ran before. */
+/* Parents come first in a recording. A program's parent may also be what its process ran before. */
 static void find_parents(const struct recording *r, struct member *members)
 {
     struct map last = {0}; /* pid -> its last program so far */
@@ -87,7 +87,7 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
                        struct member *members)
 {
     struct strpool kinds = {0}; /* "kind of the parent, command" */
-    struct map largest = {0};   /* number of a kind -> member */
+    struct map largest = {0};   /* kind -> member */
     size_t *kind = xcalloc(r->profiles.count, sizeof *kind);
     for (size_t i = 0; i < r->profiles.count; i++) {
         const struct profile *p = &r->profiles.items[i];
@@ -112,13 +112,13 @@ static void find_alike(const struct recording *r, const struct profile *chosen,
     strpool_release(&kinds);
 }
 
-/* A shell that becomes the program is worth a line only where there is room. */
+/* A shell that becomes the program gets a line only if there is room. */
 static bool is_launcher(const struct profile *p)
 {
     return p->execed && profile_memory(p) < ANSWER_LAUNCHER_BYTES;
 }
 
-static bool goes_before(const struct profile *a, const struct profile *b)
+static bool is_listed_before(const struct profile *a, const struct profile *b)
 {
     return is_launcher(a) != is_launcher(b) ? is_launcher(b) : weight(a) > weight(b);
 }
@@ -130,8 +130,8 @@ static size_t show(struct member *m)
     return more;
 }
 
-/* The chosen one (or the first), what started it, then the largest. Small ones share the last line,
- * unless there is only one of them. */
+/* Chooses the process in question (or the first), what started it, then the largest. Small ones
+ * share the last line, unless there is only one of them. */
 static void choose_lines(const struct recording *r, const struct profile *chosen,
                          struct member *members)
 {
@@ -149,7 +149,7 @@ static void choose_lines(const struct recording *r, const struct profile *chosen
             if (members[i].shown || members[i].like != i)
                 continue;
             left++;
-            if (best == NOBODY || goes_before(&r->profiles.items[i], &r->profiles.items[best]))
+            if (best == NOBODY || is_listed_before(&r->profiles.items[i], &r->profiles.items[best]))
                 best = i;
         }
         if (!left || (left > 1 && weight(&r->profiles.items[best]) < largest / SMALL_SHARE))
@@ -158,7 +158,7 @@ static void choose_lines(const struct recording *r, const struct profile *chosen
     }
 }
 
-/* The nearest of those it comes from that has a line, or whose like has. */
+/* The nearest ancestor that has a line, or whose line another one stands for. */
 static size_t shown_above(const struct member *members, size_t i)
 {
     size_t at = members[i].parent;

@@ -14,12 +14,12 @@ static const struct answer *answer_of(struct spot s)
     return ((const struct report_table *)s.answer)->answer;
 }
 
-/* Of its self, or of its total. */
+/* The share of self, or of total. */
 enum { SHARE_SELF, SHARE_TOTAL };
 
-#define MERGED   1u /* of struct rows.is: the recording was merged from many */
+#define MERGED   1u /* condition in struct rows.is: the recording was merged */
 #define OF_TOTAL 64 /* added to enum merge_column, and to these: */
-#define SAMPLED  2u /* of struct rows.is: figures are estimates */
+#define SAMPLED  2u /* condition in struct rows.is: figures are estimates */
 enum { ESTIMATE_LOW, ESTIMATE_HIGH, ESTIMATE_HALF };
 
 static struct cell get_share(struct spot s)
@@ -152,7 +152,7 @@ static struct cell get_not_known(struct spot s)
     return CELL_NOT_KNOWN;
 }
 
-/* An imported recording may know bytes alone, or no threads. */
+/* An imported recording may have bytes only, or no threads. */
 static void hide_unknown(const struct answer *a, struct column_def *columns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -12,8 +12,7 @@
 
 struct report_table {
     const struct answer *answer;
-    struct rows rows, label,
-        values; /* the latter two are parts of a row: what it is, what it has */
+    struct rows rows, label, values; /* the last two are parts of a row: its identity, its values */
     struct column_def columns[32];
     struct json_stacks stacks;
 };

@@ -2,7 +2,7 @@
 #include "answer/histogram.h"
 #include "answer/report_columns.h"
 
-/* One for all, or the rows' own, each line with its row in front. */
+/* Writes one histogram for all rows, or one for each row, whose lines begin with that row. */
 static void csv_histograms(const struct report_table *t, const struct report_sink *sink,
                            struct strbuf *out)
 {

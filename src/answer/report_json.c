@@ -21,7 +21,7 @@ static void json_untouched(struct json *j, const struct profile *p)
         json_null(j, "live_time_ns");
     }
     json_value(j, "freed", u.freed);
-    json_value(j, "freed_looked_at", u.freed_looked);
+    json_value(j, "freed_looked_at", u.freed_examined);
     json_end(j);
 }
 
@@ -49,14 +49,14 @@ static void add_label(struct labels *l, uint32_t group, const struct report_tabl
         struct json j;
         json_init(&j, &l->text);
         label->start = l->text.size;
-        json_object(&j, NULL); /* stays open: members follow */
+        json_object(&j, NULL); /* stays open: more members follow */
         row_json(&t->label, row, &j);
         label->size = l->text.size - label->start;
     }
     strbuf_add(out, l->text.data + label->start, label->size);
 }
 
-/* Trees are deeper than the JSON writer follows, so their brackets are written here. */
+/* Trees are deeper than the JSON writer supports, so their brackets are written here. */
 static void tree_rows(struct json *j, const struct report_table *t, const struct report_sink *sink)
 {
     const struct answer *a = t->answer;
@@ -73,7 +73,7 @@ static void tree_rows(struct json *j, const struct report_table *t, const struct
         if (i && r->rows.items[i - 1].depth >= row->depth)
             strbuf_putc(out, ',');
         add_label(&labels, a->merged.key.items[row->call], t, row, out);
-        struct json node; /* goes on inside the object that the label opened */
+        struct json node; /* continues inside the object that the label opened */
         json_init(&node, out);
         node.depth = 1;
         node.started[1] = true;
@@ -89,7 +89,7 @@ static void tree_rows(struct json *j, const struct report_table *t, const struct
     free(labels.of_group);
 }
 
-/* Only where a program has told of some. */
+/* Only if the program has reported pools. */
 static void pools(struct json *j, const struct answer *a)
 {
     struct pool_totals t;
@@ -143,7 +143,7 @@ static void python(struct json *j, const struct answer *a)
     free(version);
 }
 
-/* Of the totals, where they are estimates. */
+/* The intervals of the totals, if they are estimates. */
 static void json_intervals(struct json *j, const struct answer *a)
 {
     const struct profile *p = a->profile;

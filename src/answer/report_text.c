@@ -1,4 +1,4 @@
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "base/say.h"
 #include "answer/report.h"
 
@@ -15,7 +15,7 @@
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
 
-/* Of one, and of many. */
+/* The words for one, and for many. */
 static const char *const *counted(enum metric m)
 {
     static const char *const calls[] = {"call", "calls"}, *const maps[] = {"map", "maps"},
@@ -64,7 +64,7 @@ const char *report_metric_title(enum metric m)
     return what[m] ? what[m] : metric_name(m);
 }
 
-/* What the numbers below are, in one line. */
+/* Says in one line what the numbers below are. */
 static void add_heading(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct query *q = a->query;
@@ -97,7 +97,7 @@ static void add_table(const struct answer *a, const struct style *s, struct strb
     report_table_release(&table);
 }
 
-/* Of the row whose number this is, if there is one for each. */
+/* Adds the histogram of this row, if each row has one. */
 static void add_histogram(const struct answer *a, size_t row, const struct style *s,
                           struct strbuf *out)
 {
@@ -105,7 +105,7 @@ static void add_histogram(const struct answer *a, size_t row, const struct style
         histogram_text(a, &a->histograms.rows.items[row], s, out);
 }
 
-/* Of a stack of a merged recording, in a line of its own. */
+/* Adds the spread of a stack in a merged recording, as a line of its own. */
 static void add_stack_spread(const struct answer *a, const struct answer_row *row,
                              struct strbuf *out)
 {
@@ -137,12 +137,12 @@ static void add_stacks(const struct answer *a, const struct style *s, struct str
     }
 }
 
-/* A histogram for each row, with what the table would say of it. */
+/* Adds a histogram for each row, with what the table would show for it. */
 static void add_histograms(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     for (size_t i = 0; i < a->rows.rows.count; i++) {
         const struct answer_row *row = &a->rows.rows.items[i];
-        if (!row->self.count) /* it calls those that allocate, and that is all */
+        if (!row->self.count) /* it only calls functions that allocate */
             continue;
         say(out, "%r%r%s%r  %B in %N call(s)\n", i ? "\n" : "", style_bold(s), row->name,
             style_plain(s), row->self.amount, row->self.count);
@@ -159,7 +159,7 @@ static void add_left_out(const struct answer *a, struct strbuf *out)
     strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
 }
 
-/* One command that is likely to lead further from here. */
+/* Suggests one command that is likely to lead further. */
 static void add_next(const struct answer *a, const char *file, const struct style *s,
                      struct strbuf *out)
 {
@@ -196,7 +196,7 @@ void report_text(const struct answer *a, const char *file, const struct style *s
     summary_processes(a->recording, a->profile, s, out);
     summary_text(a, s, out);
     if (!a->rows.rows.count && not_recorded(a->profile, &(size_t){0}) == RECORDED_NOTHING)
-        return; /* there is no table to show, and nothing further to ask */
+        return; /* there is no table, and nothing further to ask */
     strbuf_putc(out, '\n');
     if (a->query->histogram)
         histogram_heading(a, s, out);

@@ -1,5 +1,5 @@
 /*
- * style: what the place that output goes to can show.
+ * style: what the output's destination can show.
  */
 #ifndef TIDE_ANSWER_STYLE_H
 #define TIDE_ANSWER_STYLE_H
@@ -14,9 +14,9 @@ struct style {
     bool utf8; /* block elements and the like can be shown */
 };
 
-#define STYLE_WIDTH 100 /* where there is no terminal */
+#define STYLE_WIDTH 100 /* if there is no terminal */
 
-/* Escape sequences, empty texts without colour. */
+/* Escape sequences; empty without colour. */
 const char *style_bold(const struct style *s);
 const char *style_faint(const struct style *s);
 const char *style_warn(const struct style *s);

@@ -17,8 +17,8 @@
 
 #define NOT_KNOWN   "not known"
 #define POOLS_SHOWN 3
-#define FREED_LEAST ((int64_t)1 << 20) /* by Python as it ends, to be worth a line, */
-#define FREED_TIMES 4                  /* where so many times as much was live as is left */
+#define FREED_LEAST ((int64_t)1 << 20) /* what Python must free at its end to be worth a line, */
+#define FREED_TIMES 4                  /* if live memory was so many times what is left */
 
 void summary_label(struct strbuf *out, const struct style *s, const char *text)
 {
@@ -45,7 +45,8 @@ void summary_moment(struct strbuf *out, const struct moment *m)
         say(out, " (%T)", m->time_ns);
 }
 
-/* A merged recording has no times: each input has its own. An imported one may have none. */
+/* A merged recording has no times, because each input has its own. An imported one may have
+ * none. */
 static void window_moment(struct strbuf *out, const struct profile *p, const struct moment *m)
 {
     bool peak = strcmp(m->word, "peak") == 0;
@@ -87,7 +88,7 @@ static void within(const struct answer *a, enum metric m, int64_t bytes, struct 
         add_interval(a->profile, bytes, out);
 }
 
-/* A label, and bytes or that they are not known. */
+/* Appends a label, and bytes or that they are not known. */
 static void begin_bytes(struct strbuf *out, const struct style *s, const char *label, bool known,
                         int64_t bytes)
 {
@@ -154,7 +155,7 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
         strbuf_puts(out, "not known of what was live");
     }
     say(out, "; %B of %B in %N large blocks when they were freed\n", u.freed.amount,
-        u.freed_looked.amount, u.freed_looked.count);
+        u.freed_examined.amount, u.freed_examined.count);
 }
 
 static void line_cpu(const struct profile *p, const struct sampled_totals *t, const struct style *s,
@@ -162,7 +163,7 @@ static void line_cpu(const struct profile *p, const struct sampled_totals *t, co
 {
     const struct sampling *g = &p->sampling;
     summary_label(out, s, "cpu");
-    if (p->imported.from) { /* of which mode they are is not known */
+    if (p->imported.from) { /* user or kernel mode is not known */
         if (!profile_lacks(p, UNKNOWN_CPU_TIME))
             say(out, "%M, ", t->cpu_ns);
         say(out, "%N sample(s)\n", t->cpu_samples);
@@ -322,7 +323,7 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
     pool_totals_release(&t);
 }
 
-/* Samples are taken from outside, where only the interpreter's own stack is seen. */
+/* Samples are taken from outside, where only the interpreter's own stack can be seen. */
 static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct frame_table *t = &a->frames;
@@ -331,7 +332,8 @@ static void line_no_python(const struct answer *a, const struct style *s, struct
         found |= t->frames.items[i].interpreter;
         python |= t->frames.items[i].kind == FRAME_PYTHON; /* with -X perf */
     }
-    if (!found || python || a->query->metric == METRIC_TOUCHED) /* whose stacks are the heap's */
+    /* METRIC_TOUCHED has stacks of the heap. */
+    if (!found || python || a->query->metric == METRIC_TOUCHED)
         return;
     summary_label(out, s, "python");
     strbuf_puts(out,
@@ -374,13 +376,13 @@ static void line_python_freed(const struct answer *a, const struct style *s, str
     say(out, "freed %B when it ended; ", freed);
     if (freed > (int64_t)(p->peak_bytes / 2))
         strbuf_puts(out, "--metric peak");
-    else /* others were the peak */
+    else /* others were higher */
         strbuf_printf(out, "--at %.6fs",
                       (double)p->intervals.items[p->python_end - 1].end_ns / 1e9);
     strbuf_puts(out, " shows who held it\n");
 }
 
-/* What is missing in the figures of a metric: samples have their own. */
+/* What is missing in the figures of a metric: samples have losses of their own. */
 static struct totals flaws_of(const struct answer *a, const struct sampled_totals *sampled)
 {
     if (!metric_is_sampled(a->query->metric))
@@ -394,9 +396,9 @@ static void line_complete(const struct answer *a, const struct sampled_totals *s
                           const struct style *s, struct strbuf *out)
 {
     struct totals flaws = flaws_of(a, sampled);
-    bool told = !metric_is_sampled(a->query->metric) &&
-                summary_not_recorded(a->profile, s, out) != RECORDED;
-    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || told)
+    bool not_recorded = !metric_is_sampled(a->query->metric) &&
+                        summary_not_recorded(a->profile, s, out) != RECORDED;
+    if (summary_flaws(a->recording, a->profile, &flaws, s, out) || not_recorded)
         return;
     if (profile_lacks(a->profile, UNKNOWN_LOSSES))
         return; /* what its tool lost is not known */

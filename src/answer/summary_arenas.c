@@ -3,7 +3,7 @@
 #include "answer/summary.h"
 #include "answer/wrap.h"
 
-/* What is charged for small objects is not each of them. */
+/* Says that small objects are not charged one by one. */
 void summary_arenas_charged(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     int64_t bytes = arenas_live(a->profile, &a->window.at).amount;

@@ -1,4 +1,4 @@
-/* What a summary says of the recording: what is missing in it, and its notes. */
+/* The part of a summary about the recording: what is missing in it, and its notes. */
 #include "answer/summary.h"
 
 #include "answer/notes.h"
@@ -78,7 +78,7 @@ void summary_notes(const struct recording *r, const struct profile *p, const str
         summary_end(out, s, before);
         for (size_t i = before; i + 1 < out->size; i++)
             lines += out->data[i] == '\n';
-        if (lines + !last > room) { /* one is left to say that there are more */
+        if (lines + !last > room) { /* one line is needed to say that there are more */
             out->size = before;
             out->data[before] = '\0';
             break;

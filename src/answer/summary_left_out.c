@@ -1,4 +1,5 @@
-/* The lines of a summary on what the table does not show, and on whom it does not name. */
+/* The lines of a summary about what the table leaves out, and about functions that it should not
+ * name. */
 #include "analyse/wrappers.h"
 #include "base/say.h"
 #include "answer/report.h"
@@ -62,9 +63,9 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
                   given ? " were given to run" : " are for LeakSanitizer");
 }
 
-/* What was left out because someone asked for it; nothing when nobody did. */
-static void add_asked(const struct call_tree *t, const struct frame_table *frames,
-                      enum metric metric, struct strbuf *out)
+/* What was left out on request; nothing if there was no request. */
+static void add_requested(const struct call_tree *t, const struct frame_table *frames,
+                          enum metric metric, struct strbuf *out)
 {
     const struct focus *f = frames->focus;
     struct value asked = t->ignored_by[IGNORED_PATTERN];
@@ -87,7 +88,7 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
     static const char *const labels[] = {"ignored", "presets", "defaults"};
     struct strbuf clauses[3] = {0};
     size_t wanted = 0, added = 0;
-    add_asked(t, frames, metric, &clauses[0]);
+    add_requested(t, frames, metric, &clauses[0]);
     if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
         add_presets(t, metric, &clauses[1]);
     if (frames->recording->defaults.count && !frames->focus->no_defaults)

@@ -1,4 +1,4 @@
-/* What a summary says of the program: its command, how long it ran, how it ended. */
+/* The part of a summary about the program: its command, how long it ran, how it ended. */
 #include "answer/summary.h"
 
 #include <inttypes.h>

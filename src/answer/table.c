@@ -45,7 +45,7 @@ static bool is_flexible(enum cell_kind kind)
     return kind == CELL_NAME || kind == CELL_PATH || kind == CELL_WORDS || kind == CELL_TITLE;
 }
 
-/* Columns of a terminal that a table needs, with flexible cells as short as they may become. */
+/* The columns of a terminal that a table needs if flexible cells are as short as possible. */
 static size_t least_width(const struct table *t, const size_t *widths, const bool *gone)
 {
     size_t sum = 0, shown = 0;
@@ -84,7 +84,7 @@ static void fit_columns(const struct table *t, size_t width, size_t *widths, boo
     size_t room = width > rigid + FLEXIBLE_LEAST ? width - rigid : FLEXIBLE_LEAST;
     if (names + paths <= room)
         return;
-    /* Paths keep up to 40 % of the room, names get the rest; with one column of each kind. */
+    /* If there is one column of each kind, paths get up to 40 % of the room, names the rest. */
     size_t path_room = paths < room * 2 / 5 ? paths : room * 2 / 5;
     if (names + path_room < room)
         path_room = room - names;
@@ -112,7 +112,7 @@ void table_path(struct strbuf *out, const char *path, size_t width)
     strbuf_puts(out, path);
 }
 
-/* Whole words: half a number is a wrong one. */
+/* Keeps whole words: half a number would be a wrong number. */
 static void add_words(struct strbuf *out, const char *text, size_t width)
 {
     size_t most = 0;
@@ -153,7 +153,7 @@ static void add_cell(struct strbuf *out, const char *text, enum cell_kind kind, 
     } else if (kind == CELL_TITLE) {
         table_front(&cell, text, width);
     } else if (kind == CELL_NAME) {
-        size_t indent = strspn(text, " "); /* of trees */
+        size_t indent = strspn(text, " "); /* of a tree */
         indent = indent > width / 2 ? width / 2 : indent;
         strbuf_add(&cell, text, indent);
         name_shorten(&cell, text + strspn(text, " "), width - indent);

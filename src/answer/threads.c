@@ -16,7 +16,7 @@ static double seconds_of(const struct threads *t, const struct timeline_line *l)
     return end > start ? (double)(end - start) / 1e9 : 0;
 }
 
-/* Allocations in a second of its life. */
+/* Allocations per second of its life. */
 static struct cell get_rate(struct spot s)
 {
     const struct timeline_line *l = s.row;
@@ -29,7 +29,7 @@ static struct cell get_whole_rate(struct spot s)
     return CELL_OF((int64_t)get_rate(s).real);
 }
 
-/* Of the process's peak. */
+/* The share of the process's peak. */
 static struct cell get_share(struct spot s)
 {
     const struct threads *t = s.answer;
@@ -46,7 +46,7 @@ static struct cell get_frees(struct spot s)
     return CELL_OF((int64_t)((uint64_t)l->allocations - (uint64_t)l->live_blocks));
 }
 
-/* A thread that has not ended has null in JSON, and 0 in CSV. */
+/* For a thread that has not ended, JSON has null and CSV has 0. */
 static void json_end_ns(struct spot s, const char *key, struct json *j)
 {
     uint64_t end = ((const struct timeline_line *)s.row)->info->end_ns;
@@ -61,7 +61,7 @@ static void json_series(struct json *j, const char *key, const int64_t *values, 
     json_end(j);
 }
 
-/* The line of the column's number at all moments. */
+/* The values of the column's line at all moments. */
 static void json_line(struct spot s, const char *key, struct json *j)
 {
     const struct timeline_line *l = s.row;
@@ -81,7 +81,7 @@ static bool frees_others(const void *answer)
 #define LINE(member)   FIELD(struct timeline_line, member)
 #define THREAD(member) FIELD_OF(struct timeline_line, info, struct thread, member)
 
-/* Text first; CSV has what a thread freed of others last. */
+/* In the order of the text; in CSV, what a thread freed of others comes last. */
 static const struct column_def columns[] = {
     {NULL, "thread", COLUMN_TITLE, LINE(name)},
     {NULL, "highest", COLUMN_BYTES, LINE(highest_bytes)},

@@ -1,6 +1,6 @@
 /*
- * tree: the table of `tidemark tree` (tidemark.tree/1). It is flat, with depths: trees are deeper
- * than readers of JSON like.
+ * tree: the table of `tidemark tree` (tidemark.tree/1). It is flat and has depths, because trees
+ * are deeper than most JSON parsers accept.
  */
 #ifndef TIDE_ANSWER_TREE_H
 #define TIDE_ANSWER_TREE_H
@@ -11,10 +11,11 @@
 struct tree_listing {
     const struct tree *tree;
     const char *heading;
-    const char *prefix; /* is taken off the front of paths; NULL: text shows them without folders */
-    /* The peak that the tree leads to, and what of it is live where the tree's window ends. */
+    /* Removed from the beginning of paths; NULL: text shows them without folders. */
+    const char *prefix;
+    /* The peak that the tree leads to, and how much of it is live where the tree's window ends. */
     struct tree_peak {
-        unsigned number; /* 0: it leads to none */
+        unsigned number; /* 0: it leads to no peak */
         int64_t bytes, listed_bytes;
     } peak;
 };

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 
-/* Of `size` bytes: continued characters and escape sequences are none. */
+/* The columns of `size` bytes: UTF-8 continuation bytes and escape sequences take none. */
 static size_t columns_of(const char *text, size_t size)
 {
     size_t n = 0;
@@ -51,7 +51,7 @@ void wrap_since(struct strbuf *out, size_t start, size_t hang, size_t width)
     }
     out->size = start;
     out->data[start] = '\0';
-    while (*word) { /* spaces in a row are columns of a label: they stay with the word after them */
+    while (*word) { /* several spaces are part of a label: they stay with the word after them */
         size_t gap = strspn(word, " "), size = strcspn(word + gap, " ");
         size_t columns = columns_of(word + gap, size);
         if (used > hang && used + gap + columns > width) {

@@ -1,4 +1,4 @@
-/* clock: what one of the system's clocks says, in nanoseconds. No state. */
+/* clock: reads one of the system's clocks, in nanoseconds. No state. */
 #ifndef TIDE_BASE_CLOCK_H
 #define TIDE_BASE_CLOCK_H
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* The greatest common divisor of two numbers; of 0 and n it is n. */
+/* The greatest common divisor of two numbers; that of 0 and n is n. */
 static inline uint64_t common_divisor(uint64_t a, uint64_t b)
 {
     while (b) {

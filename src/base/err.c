@@ -39,7 +39,8 @@ void *xtable(unsigned long size)
 {
     void *p = must_alloc(aligned_alloc(size < HUGE_PAGE ? 64 : HUGE_PAGE, size));
     if (size >= HUGE_PAGE)
-        madvise(p, size, MADV_HUGEPAGE); /* else each place would want an entry of the TLB */
+        /* Otherwise each random access would need a TLB entry of its own. */
+        madvise(p, size, MADV_HUGEPAGE);
     return p;
 }
 

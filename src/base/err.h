@@ -15,11 +15,13 @@ struct err {
 /* Fills e (may be NULL) and returns code, so that callers can write `return err_set(...)`. */
 int err_set(struct err *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Allocation failure in the tools is not recoverable in any useful way: say so and exit 125. */
+/* Lack of memory in the tools cannot be handled in any useful way: prints a message and exits with
+ * 125. */
 void *must_alloc(void *p);
 void *xmalloc(unsigned long size);
-/* For a table that is met at random: it begins at a cache line; from HUGE_PAGE on, which `size` is
- * then a multiple of, it is in huge pages where there are any. To be freed as any other. */
+/* Allocates a table that is accessed at random. It begins at a cache line. From HUGE_PAGE on,
+ * `size` must be a multiple of that, and the table is in huge pages if there are any. Free it with
+ * free(). */
 void *xtable(unsigned long size);
 #define HUGE_PAGE (2ul << 20)
 void *xcalloc(unsigned long count, unsigned long size);

@@ -1,6 +1,6 @@
 /*
- * exit_status: how a child ended, as a shell says it: its exit code, or 128 plus the signal.
- * `tidemark run` and `tidemark compare` exit with it.
+ * exit_status: how a child ended, as a shell reports it: its exit code, or 128 plus the signal.
+ * `tidemark run` and `tidemark compare` exit with this status.
  */
 #ifndef TIDE_BASE_EXIT_STATUS_H
 #define TIDE_BASE_EXIT_STATUS_H

@@ -11,7 +11,8 @@ void json_init(struct json *j, struct strbuf *out)
 
 static void json_quote(struct strbuf *out, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text, *plain = s; /* from here on as it is */
+    /* Unchanged characters begin here. */
+    const unsigned char *s = (const unsigned char *)text, *plain = s;
     strbuf_putc(out, '"');
     while (*s) {
         int n = *s < 0x80 ? 1 : utf8_length(s);

@@ -22,11 +22,12 @@
 struct json {
     struct strbuf *out;
     int depth;
-    bool started[JSON_DEPTH]; /* has this level an item already? */
+    bool started[JSON_DEPTH]; /* this level already has an item */
     char closing[JSON_DEPTH];
 };
 
-/* Text as a reader of JSON gets it: bytes that are not UTF-8 become U+FFFD. The caller frees it. */
+/* The text as a JSON parser returns it: bytes that are not UTF-8 become U+FFFD. The caller frees
+ * it. */
 char *json_decoded(const char *text);
 
 void json_init(struct json *j, struct strbuf *out);
@@ -38,7 +39,7 @@ void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);
 void json_double(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);
-/* null where it is not known. */
+/* Writes null if the value is not known. */
 void json_i64_if(struct json *j, const char *key, bool known, int64_t value);
 void json_u64_if(struct json *j, const char *key, bool known, uint64_t value);
 void json_null(struct json *j, const char *key);

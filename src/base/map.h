@@ -3,6 +3,8 @@
  *
  * Open addressing, power-of-two sizes, at most three quarters full, no removal. map_init is {0}.
  * The value MAP_NONE means "absent" and cannot be stored.
+ *
+ * Ownership: map_release and strpool_release free. Not thread-safe.
  */
 #ifndef TIDE_BASE_MAP_H
 #define TIDE_BASE_MAP_H
@@ -23,12 +25,12 @@ struct map {
 };
 
 uint32_t map_get(const struct map *m, uint64_t key);
-/* A pointer to the value of `key`, added as MAP_NONE when it was absent; good until the next call.
- */
+/* A pointer to the value of `key`, which is added with MAP_NONE if it is absent; valid until the
+ * next call. */
 uint32_t *map_at(struct map *m, uint64_t key);
-/* Room for so many keys in all, so that it need not grow step by step. */
+/* Makes room for so many keys in total, so that the map need not grow step by step. */
 void map_reserve(struct map *m, size_t count);
-/* Some time before: brings what either looks at into the cache. */
+/* Loads what a later lookup needs into the cache. */
 void map_prefetch(const struct map *m, uint64_t key);
 void map_release(struct map *m);
 

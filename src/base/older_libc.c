@@ -1,10 +1,11 @@
-/* What a static library of a newer glibc calls and glibc 2.27 does not have, for the portable build. */
+/* Functions that a static library of a newer glibc calls and glibc 2.27 does not have, for the
+ * portable build. */
 #ifdef TIDEMARK_PORTABLE
 
 #include <fcntl.h>
 #include <stdarg.h>
 
-/* From glibc 2.28 on; with 64-bit offsets it is fcntl. SQLite calls it. */
+/* From glibc 2.28 on; with 64-bit offsets it equals fcntl. SQLite calls it. */
 int fcntl64(int fd, int command, ...);
 
 int fcntl64(int fd, int command, ...)

@@ -1,5 +1,5 @@
 /*
- * older_libc: what the headers of glibc 2.27 to 2.30 do not have yet, and the tool needs.
+ * older_libc: definitions that the tool needs and that the headers of glibc 2.27 to 2.30 lack.
  */
 #ifndef TIDE_BASE_OLDER_LIBC_H
 #define TIDE_BASE_OLDER_LIBC_H

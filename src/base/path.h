@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What stands behind the last slash; the whole path, if that is nothing. */
+/* What is after the last slash; the whole path, if that is empty. */
 static inline const char *path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-/* What stands between '%' and its letter. */
+/* What is between '%' and its letter. */
 struct directive {
     char layout[16]; /* width and precision, as printf takes them */
     bool plus;
@@ -62,7 +62,8 @@ static void add_text(struct strbuf *out, const struct directive *d, const char *
         unit_text(out, text);
 }
 
-/* The whole number that a letter wants; what is too large for one becomes the largest. */
+/* The argument as a whole number, if the letter wants one; a number that is too large becomes the
+ * largest. */
 static struct said argument_of(const struct directive *d, struct said a)
 {
     if (a.type != SAID_REAL || !d->letter || strchr("Pfg", d->letter))
@@ -70,7 +71,7 @@ static struct said argument_of(const struct directive *d, struct said a)
     return said_integer((int64_t)fmin(fmax(round(a.real), -9e18), 9e18));
 }
 
-/* False: the argument is not of the kind that the letter wants. */
+/* false: the argument is not of the kind that the letter wants. */
 static bool add(struct strbuf *out, const struct directive *d, const struct said *a)
 {
     if (strchr("sr", d->letter)) {
@@ -111,7 +112,7 @@ void say_said(struct strbuf *out, const char *format, const struct said *argumen
 {
     bool one = false; /* the last number */
     size_t next = 0;
-    strbuf_puts(out, ""); /* a text, even if nothing is said */
+    strbuf_puts(out, ""); /* a valid string, even if nothing is appended */
     for (const char *at = format; *at;) {
         struct directive d;
         if (strncmp(at, "(s)", 3) == 0 || strncmp(at, "(es)", 4) == 0) {
@@ -130,7 +131,7 @@ void say_said(struct strbuf *out, const char *format, const struct said *argumen
             bool known = d.letter && strchr("BNMTPdxfgsr", d.letter) && next < count;
             struct said a = known ? argument_of(&d, arguments[next++]) : said_integer(0);
             if (!known || !add(out, &d, &a))
-                strbuf_puts(out, "(?)"); /* a mistake of the caller; tests look for it */
+                strbuf_puts(out, "(?)"); /* a mistake of the caller; tests search for it */
             else if (a.type != SAID_TEXT && d.letter != 'T')
                 one = real_of(&a) == 1;
         }

@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* By number, as Linux has them on every machine that we know: recordings are also read where there
- * are no signals. */
+/* By number, as Linux has them on every supported machine: recordings are also read where there are
+ * no signals. */
 const char *signal_name(int signal)
 {
     static const char *const names[] = {

@@ -4,7 +4,7 @@
 #ifndef TIDE_BASE_SIGNAL_NAME_H
 #define TIDE_BASE_SIGNAL_NAME_H
 
-/* "KILL" for SIGKILL; NULL: a signal without a name, as those for real time. */
+/* "KILL" for SIGKILL; NULL: a signal without a name, such as the real-time signals. */
 const char *signal_name(int signal);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * strbuf: bytes that grow; also the little-endian base-128 numbers ("varints") of the file format.
+ * strbuf: a growing string of bytes; also the little-endian base-128 numbers ("varints") of the
+ * file format.
  *
- * `data` is always followed by a NUL that is not counted in `size`, once anything was added.
- * strbuf_init is {0}; strbuf_release frees; strbuf_detach hands the bytes to the caller.
+ * Once anything was added, `data` is always followed by a NUL that is not counted in `size`.
+ * strbuf_init is {0}; strbuf_release frees; strbuf_detach passes the bytes to the caller.
  */
 #ifndef TIDE_BASE_STRBUF_H
 #define TIDE_BASE_STRBUF_H

@@ -71,8 +71,8 @@ void unit_ms(struct strbuf *out, int64_t ns)
     strbuf_printf(out, ".%u ms", (unsigned)(tenths % 10));
 }
 
-/* How many bytes the character at `s` has; 0: it is a control character, or not UTF-8. U+0080 to
- * U+009F are control characters, too: terminals obey U+009B as they do ESC [. */
+/* The number of bytes of the character at `s`; 0: it is a control character, or not UTF-8. U+0080
+ * to U+009F are control characters too: terminals obey U+009B as they do ESC [. */
 static int printable(const unsigned char *s)
 {
     bool control = s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);

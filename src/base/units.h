@@ -12,14 +12,15 @@
 
 void unit_bytes(struct strbuf *out, int64_t bytes); /* "512 B", "1.5 KiB", "-3.0 MiB" */
 void unit_count(struct strbuf *out, int64_t count); /* "1,234,567" */
-/* "1 wait", "1,234 waits"; of a word that ends in s: "2 processes". */
+/* "1 wait", "1,234 waits"; for a word that ends in s: "2 processes". */
 void unit_counted(struct strbuf *out, int64_t count, const char *word);
 void unit_time(struct strbuf *out, uint64_t ns); /* "0 s", "3.2 ms", "12.345 s", "2 min 3 s" */
 void unit_ms(struct strbuf *out, int64_t ns);    /* "1,234.5 ms" */
 
-/* Appends text with control characters shown as '?': a profile must not drive the terminal. */
+/* Appends text with control characters shown as '?': a profile must not send them to the
+ * terminal. */
 void unit_text(struct strbuf *out, const char *text);
-/* Columns that UTF-8 text takes on a terminal, each character as one. */
+/* The columns that UTF-8 text takes on a terminal, one for each character. */
 size_t unit_columns(const char *text);
 
 #endif

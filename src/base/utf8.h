@@ -1,10 +1,10 @@
 /*
- * utf8: what is a character in bytes that may be anything.
+ * utf8: recognises characters in arbitrary bytes.
  */
 #ifndef TIDE_BASE_UTF8_H
 #define TIDE_BASE_UTF8_H
 
-/* The length of the UTF-8 sequence at s, or 0 where there is none. */
+/* The length of the UTF-8 sequence at s, or 0 if there is none. */
 static inline int utf8_length(const unsigned char *s)
 {
     int n = s[0] < 0x80                   ? 1

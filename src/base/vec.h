@@ -35,21 +35,21 @@ static inline void *vec_grown(void *items, size_t *capacity, size_t wanted, size
     return xrealloc(items, larger * size);
 }
 
-/* Room for at least `wanted` items in all. */
+/* Makes room for at least `wanted` items in total. */
 #define vec_reserve(v, wanted)                                                                     \
     ((v)->items = vec_grown((v)->items, &(v)->capacity, (wanted), sizeof *(v)->items))
 
 /* A pointer to one new item, not initialised. */
 #define vec_push(v) (vec_reserve(v, (v)->count + 1), &(v)->items[(v)->count++])
 
-/* The first `kept` items stay, and take no more memory than they need. Not for none. */
+/* Keeps the first `kept` items, in no more memory than they need; `kept` must not be 0. */
 #define vec_shrink(v, kept)                                                                        \
     ((v)->count = (v)->capacity = (kept),                                                          \
      (v)->items = xrealloc((v)->items, (v)->count * sizeof *(v)->items))
 
 #define vec_last(v) (&(v)->items[(v)->count - 1])
 
-/* Of items that are thinned out every second one goes, but for the first and the last. */
+/* Thinning out drops every second item, except the first and the last. */
 static inline bool thinning_keeps(size_t i, size_t count)
 {
     return i % 2 == 0 || i + 1 == count;
@@ -66,8 +66,8 @@ static inline size_t vec_thinned(char *items, size_t count, size_t size)
 #define vec_thin_out(v)                                                                            \
     ((v)->count = vec_thinned((char *)(v)->items, (v)->count, sizeof *(v)->items))
 
-/* Sets `at` to how many of `count` items, from the first on, the expression `before` (of `at`)
- * holds for. It must not hold for any item behind one that it does not hold for. */
+/* Sets `at` to the number of items, from the first on, for which the expression `before` (of `at`)
+ * holds. It must not hold for an item after one for which it does not. */
 #define BISECT(at, count, before)                                                                  \
     do {                                                                                           \
         size_t low_ = 0, high_ = (count);                                                          \

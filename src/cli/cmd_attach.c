@@ -1,4 +1,4 @@
-/* tidemark attach PID: records a program that runs already. */
+/* tidemark attach PID: records a program that already runs. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static const struct option long_options[] = {
 static const char help[] =
     "usage: tidemark attach [OPTIONS] PID\n"
     "\n"
-    "Records every allocation of a program that runs already, from now on, with its whole stack.\n"
+    "Records every allocation of a running program from now on, with its whole call stack.\n"
     "Ends when the program ends, after --duration, by Ctrl-C, or by 'tidemark detach PID'. The\n"
     "program then goes on with its own code, as before. No debugger is needed.\n"
     "\n"
@@ -48,12 +48,12 @@ static const char help[] =
     "                     (default), or drop records and count them\n"
     "      --interval MS  length of the first intervals of the log (default 1)\n"
     "      --python=auto|off\n"
-    "                     stacks with the frames of Python (default), or only native ones\n"
+    "                     stacks with Python frames (default), or native frames only\n"
     "      --scan=auto|full|off\n"
     "                     search for leaks before detaching: 'auto' (default) if that is quick\n"
     "      --tell FD      for programs: write to the open descriptor FD when recording begins and "
     "ends\n"
-    "      --quiet        no messages but errors\n"
+    "      --quiet        print errors only\n"
     "      --help         this text\n"
     "\n"
     "The exit status is 0 if the program was recorded, 1 if it could not be.\n"
@@ -70,7 +70,7 @@ struct attach_options {
 };
 
 struct attach_context {
-    struct run_progress progress; /* first: session_options.progress gets its address */
+    struct run_progress progress; /* must be first: session_options.progress gets its address */
     const struct attach_options *options;
 };
 
@@ -94,7 +94,7 @@ static int take_tell(struct attach_options *o, const char *value, struct err *er
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct attach_options *o = context;
@@ -128,7 +128,7 @@ static int parse(int argc, char **argv, struct attach_options *o, struct err *er
     return code ? code : process_id_parse(argv[optind], &o->session.attach_to, err);
 }
 
-/* What it was started as, for its name. */
+/* Its command line, for its name. */
 static char **command_of(pid_t pid)
 {
     static VEC(char *) words; /* never released: the process ends */
@@ -148,8 +148,9 @@ static char **command_of(pid_t pid)
 }
 
 /*
- * --tell: the program that started us reads these lines: "attached", then "written FILE", or
- * "failed ERRNO". It ends the recording by SIGTERM, whatever it does with that signal itself.
+ * --tell: the program that started us reads these lines: "attached", then "written FILE" or "failed
+ * ERRNO". It ends the recording by SIGTERM, so that signal must work even if that program ignores
+ * it.
  */
 static void tell_begin(int fd)
 {

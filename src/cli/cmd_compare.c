@@ -1,4 +1,4 @@
-/* tidemark compare --copies N -- PROGRAM: one run alone against N at once. */
+/* tidemark compare --copies N -- PROGRAM: one run alone compared with N at once. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -47,8 +47,8 @@ static void print_help(void)
     puts(
         "usage: tidemark compare [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
         "\n"
-        "Runs PROGRAM alone, then several copies at once, and shows for each call path what a run\n"
-        "costs in both cases: CPU time and page faults, what got worse first. Nothing is "
+        "Runs PROGRAM alone, then several copies at once, and shows what each call path costs per\n"
+        "run in both cases, in CPU time and page faults: what got worse comes first. Nothing is\n"
         "preloaded.\n"
         "Copies get no input, and only their stderr is shown; TIDEMARK_COPY is 1, 2, ...\n"
         "in their environment. Exit status: 0; that of a run that failed; 125 if nothing could be\n"
@@ -131,8 +131,8 @@ static int take(void *context, int val, const char *argument, struct err *err)
 
 /* --- how the runs ended ----------------------------------------------------------------------- */
 
-/* Says which did not end well; the first such status, or 0. */
-static int tell_ends(const struct compare_runs *r, int which)
+/* Reports which runs failed. Returns the first such status, or 0. */
+static int report_failures(const struct compare_runs *r, int which)
 {
     int first = 0;
     for (size_t i = 0; i < r->ends[which].count; i++) {
@@ -161,7 +161,7 @@ static int stopped(const struct compare_runs *r, int which)
     return 130;
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void as_time(struct strbuf *out, int64_t value)
 {
@@ -270,7 +270,7 @@ static int compare_recordings(const struct wanted *w, const struct query_options
     return code;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static int prepare(struct wanted *w, struct query_options *o, struct err *err)
 {
@@ -292,7 +292,7 @@ static int prepare(struct wanted *w, struct query_options *o, struct err *err)
     return 0;
 }
 
-/* The exit status; what went wrong has been told. */
+/* Returns the exit status; errors have been reported. */
 static int run(struct wanted *w, const struct query_options *o, bool *keep)
 {
     struct err err = {{0}};
@@ -306,7 +306,7 @@ static int run(struct wanted *w, const struct query_options *o, bool *keep)
                                 code == -ENOENT || code == -ENOTDIR ? 127
                                 : code == -EIO || code == -EAGAIN   ? 125
                                                                     : 126);
-        int status = tell_ends(&w->runs, i);
+        int status = report_failures(&w->runs, i);
         if (w->runs.interrupted || (status && WIFSIGNALED(w->runs.ends[0].items[0].wait_status))) {
             *keep = true;
             stopped(&w->runs, i);

@@ -1,14 +1,14 @@
 /*
- * tidemark __complete WORD...: the words of a command line behind `tidemark`, the last one as far
- * as it is typed. Prints what could stand in its place:
+ * tidemark __complete WORD...: completes a command line. The words are those after `tidemark`, the
+ * last one as far as it is typed. Prints what could be in its place:
  *
- *     words | files | program N     what to complete: the lines below; names of files; or the
- *                                   command line of another program, which begins at the N-th word
- *     CANDIDATE<tab>DESCRIPTION     one line each
+ *   words | files | program N  what to complete: the lines below; names of files; or the command
+ *                              line of another program, which begins at the N-th word
+ *   CANDIDATE<tab>DESCRIPTION  one line each
  *
- * All that is known of commands and options is what `--help` prints: there is no second table. Only
- * the words of values come from elsewhere: metrics from the model, labels, threads, processes and
- * functions from the recording that the command line names.
+ * Everything about commands and options is taken from what `--help` prints: there is no second
+ * table. Only the words of values come from elsewhere: metrics from the model; labels, threads,
+ * processes and functions from the recording that the command line names.
  */
 #include "cli/commands.h"
 
@@ -26,15 +26,16 @@
 #include "model/query.h"
 #include "store/reader.h"
 
-#define MOST_BYTES (UINT64_C(256) << 20) /* of a recording that is read while someone waits */
+/* Limit of a recording that is read while the user waits. */
+#define MOST_BYTES (UINT64_C(256) << 20)
 
 struct line {
-    char **words; /* behind `tidemark` */
-    size_t count; /* the last is the one to complete */
+    char **words; /* those after `tidemark` */
+    size_t count; /* the last one is to be completed */
     const char *partial;
-    const char *before; /* of what is printed: the option in --option=VALUE */
+    const char *before; /* printed before each candidate: the option in --option=VALUE */
     size_t before_size;
-    bool told; /* was `words` printed? */
+    bool heading_printed; /* `words` has been printed */
     struct strpool seen;
 };
 
@@ -45,11 +46,11 @@ static void offer_n(struct line *l, const char *word, size_t size, const char *t
     size_t typed = strlen(l->partial);
     if (size < typed || strncmp(word, l->partial, typed) != 0 || memchr(word, '\n', size))
         return;
-    if (!l->told)
+    if (!l->heading_printed)
         puts("words");
-    l->told = true;
+    l->heading_printed = true;
     uint32_t before = (uint32_t)l->seen.strings.count;
-    if (strpool_add_n(&l->seen, word, size) < before) /* once */
+    if (strpool_add_n(&l->seen, word, size) < before) /* print it once */
         return;
     printf("%.*s%.*s%s%s\n", (int)l->before_size, l->before, (int)size, word, *text ? "\t" : "",
            text);
@@ -62,8 +63,8 @@ static void offer(struct line *l, const char *word, const char *text)
 
 /* --- --help ----------------------------------------------------------------------------------- */
 
-/* What `tidemark COMMAND --help` prints, without the examples; NULL: no such command. Caller frees.
- */
+/* What `tidemark COMMAND --help` prints, without the examples; NULL: no such command. The caller
+ * frees it. */
 static char *help_of(const char *command)
 {
     int ends[2];
@@ -107,7 +108,7 @@ static size_t option_size(const char *at)
     return n + strspn(at + n, "abcdefghijklmnopqrstuvwxyz-");
 }
 
-/* The next option that the text names, from `at` on; NULL: none. */
+/* The next option in the text, from `at` on; NULL: none. */
 static const char *next_option(const char *text, const char *at, size_t *size)
 {
     for (; *at; at++) {
@@ -118,7 +119,7 @@ static const char *next_option(const char *text, const char *at, size_t *size)
     return NULL;
 }
 
-/* What the line says of the option that it begins with; "" if it begins with another. */
+/* The description in the option's line; "" if the line begins with another option. */
 static char *description(const char *text, const char *option)
 {
     const char *line = option;
@@ -132,7 +133,8 @@ static char *description(const char *text, const char *option)
             gap += strspn(gap, " ");
             return xstrndup(gap, (size_t)(end - gap));
         }
-    if (*end && end[1] == ' ' && end[1 + strspn(end + 1, " ")] != '-') { /* in the next line */
+    /* It is in the next line. */
+    if (*end && end[1] == ' ' && end[1 + strspn(end + 1, " ")] != '-') {
         const char *next = end + 1 + strspn(end + 1, " ");
         return xstrndup(next, strcspn(next, "\n"));
     }
@@ -144,13 +146,14 @@ static void offer_options(struct line *l, const char *help)
     size_t size;
     for (const char *at = help; (at = next_option(help, at, &size)); at += size) {
         char *text = description(help, at);
-        if (at[1] == '-') /* few have short ones, and they need no completion */
+        if (at[1] == '-') /* few have short forms, and those need no completion */
             offer_n(l, at, size, text);
         free(text);
     }
 }
 
-/* The commands of `tidemark --help`, or the actions of a command: lines of a word and a gap. */
+/* Offers the commands of `tidemark --help`, or the actions of a command: lines with a word and a
+ * gap. */
 static void offer_listed(struct line *l, const char *help)
 {
     for (const char *line = help; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -169,8 +172,8 @@ static void offer_listed(struct line *l, const char *help)
     }
 }
 
-/* How the help writes the value of an option: "FILE", "wait|drop"; NULL: it takes none, or only in
- * the same word (optional). */
+/* How the help shows the value of an option: "FILE", "wait|drop"; NULL: it takes none, or only in
+ * the same word (*optional). */
 static char *value_of(const char *help, const char *option, size_t option_bytes, bool *optional)
 {
     size_t size;
@@ -207,7 +210,7 @@ static void offer_list(struct line *l, const char *words)
 }
 
 /* The recording that the command line names: the first word that is a file. Without `content`, only
- * who the processes are. */
+ * the identities of its processes are read. */
 static struct recording *read_recording(const struct line *l, bool content)
 {
     struct reader_choice choice = {content ? READER_ALL : READER_NONE, MOST_BYTES};
@@ -225,7 +228,7 @@ static void offer_labels(struct line *l, bool numbered)
     for (size_t i = 0; r && i < r->profiles.count; i++) {
         const struct profile *p = &r->profiles.items[i];
         struct strpool labels = {0};
-        VEC(size_t) numbers = {0}; /* of the last mark of each label */
+        VEC(size_t) numbers = {0}; /* index of the last mark of each label */
         for (size_t m = 0; m < p->marks.count; m++) {
             const char *name = p->marks.items[m].name;
             offer(l, name, "mark");
@@ -268,7 +271,7 @@ static void offer_threads(struct line *l)
     recording_free(r);
 }
 
-/* Without their arguments, which reports do not need to know them by. */
+/* Offers functions without their arguments, which reports do not need. */
 static void offer_functions(struct line *l)
 {
     struct recording *r = read_recording(l, true);
@@ -284,7 +287,7 @@ static void offer_functions(struct line *l)
     recording_free(r);
 }
 
-/* true: what there is was offered; false: it may be a file. */
+/* true: all candidates were offered; false: it may be a file. */
 static bool offer_value(struct line *l, const char *option, const char *value)
 {
     static const struct {
@@ -325,14 +328,14 @@ static bool offer_value(struct line *l, const char *option, const char *value)
             if (strcmp(option, known[i].option) == 0)
                 offer_list(l, known[i].words);
         offer_alternatives(l, value);
-        return l->told || strstr(value, "FILE") == NULL;
+        return l->heading_printed || strstr(value, "FILE") == NULL;
     }
     return true;
 }
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* Some commands say "as in tidemark report". */
+/* Some commands say "as in tidemark report" in their help. */
 static char *value_in(const char *help, const char *option, size_t size, bool *optional)
 {
     char *value = value_of(help, option, size, optional), *report = NULL;
@@ -342,7 +345,7 @@ static char *value_in(const char *help, const char *option, size_t size, bool *o
     return value;
 }
 
-/* What the usage line calls the n-th word that is no option, counted from 0: "FILE", "PROGRAM". */
+/* The usage line's name for the n-th word that is no option, counted from 0: "FILE", "PROGRAM". */
 static char *argument_name(const char *help, const char *command, size_t n)
 {
     const char *end = help + strcspn(help, "\n"), *at = strstr(help, command);
@@ -370,11 +373,11 @@ static void complete_argument(struct line *l, const char *help, size_t n)
     free(name);
 }
 
-/* Goes through the words up to the last; what stands there follows from those before. */
+/* Goes through the words before the last one, which decide what the last one can be. */
 static void complete(struct line *l, const char *help)
 {
     size_t arguments = 0;
-    const char *option = NULL; /* the word before, if it waits for its value */
+    const char *option = NULL; /* the word before, if it is an option that needs a value */
     char *value = NULL, *first = argument_name(help, l->words[0], 0);
     bool program = first && strcmp(first, "PROGRAM") == 0, ended = false, optional;
     free(first);

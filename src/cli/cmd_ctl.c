@@ -1,4 +1,4 @@
-/* tidemark ctl PID ACTION: to a running recording. */
+/* tidemark ctl PID ACTION: controls a running recording. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "cli/conversation.h"
+#include "cli/ctl_client.h"
 #include "cli/process_id.h"
 
 static const char help[] =
@@ -39,8 +39,8 @@ static const char help[] =
 static const struct action {
     const char *name;
     enum wire_request_kind kind;
-    int least, most;  /* arguments */
-    const char *done; /* what to say of it; NULL: the answer does */
+    int least, most;  /* number of arguments */
+    const char *done; /* the message on success; NULL: the collector's answer */
 } actions[] = {{"status", WIRE_STATUS, 0, 0, NULL},
                {"mark", WIRE_MARK, 1, 1, "marked this moment: use its label with --at and --since"},
                {"snapshot", WIRE_SNAPSHOT, 0, 1, NULL},
@@ -58,7 +58,7 @@ static int usage(const char *format, const char *what)
     return 2;
 }
 
-/* A file's name means one of the caller's folder; the collector may have another. */
+/* A file name is relative to the caller's folder; the collector may be in another. */
 static char *made_absolute(const char *name)
 {
     char *folder = *name && *name != '/' && *name != '|' ? getcwd(NULL, 0) : NULL;
@@ -73,7 +73,7 @@ int cmd_ctl(int argc, char **argv)
         fputs(help, stdout);
         return 0;
     }
-    for (int i = 1; i < argc && i < 3; i++) /* what follows may be any text */
+    for (int i = 1; i < argc && i < 3; i++) /* the following words may be any text */
         if (argv[i][0] == '-' && !(argv[i][1] >= '0' && argv[i][1] <= '9'))
             return usage("unknown option '%s'", argv[i]);
     if (argc < 3)
@@ -93,20 +93,20 @@ int cmd_ctl(int argc, char **argv)
                      : action->most ? "%s takes one argument at most"
                                     : "%s takes no argument",
                      action->name);
-    struct conversation with;
-    if (conversation_begin(pid, &with, &err)) {
+    struct ctl_client with;
+    if (ctl_client_begin(pid, &with, &err)) {
         fprintf(stderr, "tidemark ctl: %s\n", err.text);
         return 1;
     }
     char answer[WIRE_TEXT_MAX] = "";
     char *text = action->kind == WIRE_SNAPSHOT ? made_absolute(argc > 3 ? argv[3] : "")
                                                : xstrdup(argc > 3 ? argv[3] : "");
-    int fd = conversation_ask(&with, action->kind, text);
-    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    int fd = ctl_client_ask(&with, action->kind, text);
+    int code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
     free(text);
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&with, code, action->name, answer, &why);
+        ctl_client_explain(&with, code, action->name, answer, &why);
         fprintf(stderr, "tidemark ctl: %s", why.data);
         strbuf_release(&why);
         return 1;

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "cli/command.h"
-#include "cli/conversation.h"
+#include "cli/ctl_client.h"
 #include "cli/process_id.h"
 #include "collect/attach/attach_process.h"
 
@@ -24,7 +24,7 @@ static const char help[] =
     "\n"
     "  tidemark detach 1234\n";
 
-/* Its collector is gone: we do what it would have done. */
+/* Its collector is gone: does what it would have done. */
 static int restore(pid_t pid)
 {
     struct attach_process p;
@@ -46,25 +46,23 @@ static int detach(pid_t pid)
 {
     struct wire_attached there;
     if (!inject_read(pid, &there) || (!there.live && !there.patched)) {
-        fprintf(stderr,
-                "tidemark detach: process %d was not attached to, or is not yours; 'tidemark "
-                "attach' does that\n",
+        fprintf(stderr, "tidemark detach: process %d has not been attached to, or is not yours\n",
                 (int)pid);
         return 1;
     }
-    struct conversation with;
+    struct ctl_client with;
     struct err err;
     char answer[WIRE_TEXT_MAX] = "";
-    int code = conversation_begin(pid, &with, &err);
-    int fd = code ? code : conversation_ask(&with, WIRE_DETACH, "");
+    int code = ctl_client_begin(pid, &with, &err);
+    int fd = code ? code : ctl_client_ask(&with, WIRE_DETACH, "");
     if (fd == -ECONNREFUSED || code)
         return restore(pid);
-    code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
     if (code == -ECONNRESET || code == -EPIPE)
         return restore((pid_t)pid); /* it was killed before it answered */
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&with, code, "detach", answer, &why);
+        ctl_client_explain(&with, code, "detach", answer, &why);
         fprintf(stderr, "tidemark detach: %s", why.data);
         strbuf_release(&why);
         return 1;

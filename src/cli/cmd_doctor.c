@@ -1,4 +1,4 @@
-/* tidemark doctor: what this machine permits, and what follows from it. */
+/* tidemark doctor: what this machine permits, and what that means for recordings. */
 #include "cli/commands.h"
 
 #include <dlfcn.h>
@@ -72,8 +72,8 @@ static void check_library(struct finding *f)
     free(library);
 }
 
-/* What the process says until it ends or the time is up, and its wait status. */
-static int hear_out(pid_t child, int fd, struct strbuf *said)
+/* Reads what the process prints until it ends or the time is up. Returns its wait status. */
+static int read_until_end(pid_t child, int fd, struct strbuf *said)
 {
     char buffer[512];
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -82,7 +82,7 @@ static int hear_out(pid_t child, int fd, struct strbuf *said)
         strbuf_add(said, buffer, (size_t)n);
     if (!(p.revents & POLLHUP)) {
         kill(child, SIGKILL);
-        strbuf_puts(said, "it did not come to an end\n");
+        strbuf_puts(said, "it did not end in time\n");
     }
     int status = -1;
     waitpid(child, &status, 0);
@@ -110,7 +110,7 @@ static int record_trial(const char *file, struct strbuf *said)
         _exit(127);
     }
     close(speak[1]);
-    int status = hear_out(child, speak[0], said);
+    int status = read_until_end(child, speak[0], said);
     close(speak[0]);
     return status;
 }
@@ -131,7 +131,7 @@ static void check_recording(struct finding *f)
         finding_set(f, DOCTOR_LIMITED, "set TMPDIR to a folder that can be written to",
                     "no trial could be made: %s cannot be created", folder);
     else if (code == 0 && r->profiles.items[0].sites.count)
-        finding_set(f, DOCTOR_OK, "", "a program was recorded for trial");
+        finding_set(f, DOCTOR_OK, "", "a trial recording works");
     else
         finding_set(f, DOCTOR_MISSING, "programs cannot be recorded here: see the other lines",
                     "a trial failed: %.*s", said.size ? (int)strcspn(said.data, "\n") : 256,
@@ -205,7 +205,7 @@ static void check_system(struct finding *f)
 
 static const struct check {
     const char *name;
-    void (*look)(struct finding *f);
+    void (*check)(struct finding *f);
 } checks[] = {
     {"system", check_system},
     {"library", check_library},
@@ -305,9 +305,9 @@ int cmd_doctor(int argc, char **argv)
     struct finding findings[CHECKS] = {0};
     bool works = true;
     for (size_t i = 0; i < CHECKS; i++) {
-        checks[i].look(&findings[i]);
-        /* The trial uses all that a recording of the heap needs. */
-        if (checks[i].look == check_recording)
+        checks[i].check(&findings[i]);
+        /* The trial uses everything that a recording of the heap needs. */
+        if (checks[i].check == check_recording)
             works = findings[i].state != DOCTOR_MISSING;
     }
     (json ? print_json : print_text)(findings, works);

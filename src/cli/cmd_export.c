@@ -27,9 +27,8 @@ static void print_help(void)
 {
     puts("usage: tidemark export FILE --format F [OPTIONS]\n"
          "\n"
-         "Writes a recording in the format of another tool. Numbers are those of tidemark report; "
-         "what the\n"
-         "format cannot hold is said on stderr.\n"
+         "Writes a recording in the format of another tool. Numbers are those of tidemark report;\n"
+         "stderr says what the format cannot hold.\n"
          "\n"
          "  --format F       one of:");
     for (size_t i = 0; i < export_format_count; i++)
@@ -62,8 +61,8 @@ static int take(void *context, int val, const char *argument, struct err *err)
     return 0;
 }
 
-/* An option that the format cannot follow is refused: its file would say something else than was
- * asked. */
+/* Refuses options that the format cannot honour: its file would say something else than the user
+ * asked for. */
 static int check_options(const struct query_options *o, const struct wanted *w, struct err *err)
 {
     const struct query *q = &o->query;
@@ -84,10 +83,10 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
                    {EXPORT_TABLE, shaped, "--by, --top and --min"}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].given && !(f->takes & options[i].bit))
-            return err_set(err, -EINVAL, "the format %s cannot follow it: leave out %s", f->name,
+            return err_set(err, -EINVAL, "the format %s does not support it; leave out %s", f->name,
                            options[i].option);
     if (f->whole && (q->process || focus_is_given(&q->focus)))
-        return err_set(err, -EINVAL, "the format %s holds all of a recording: leave out %s",
+        return err_set(err, -EINVAL, "the format %s holds the whole recording; leave out %s",
                        f->name, q->process ? "--process" : "options such as --within");
     bool to_stdout = w->output && strcmp(w->output, "-") == 0;
     if (to_stdout && f->in_place)
@@ -99,10 +98,10 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
     return 0;
 }
 
-/* --- where it goes ---------------------------------------------------------------------------- */
+/* --- the output file -------------------------------------------------------------------------- */
 
-/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller
- * frees it. */
+/* app.tide, app.tide.gz -> app.ENDING or app.TABLE.ENDING, in the current folder. The caller frees
+ * it. */
 static char *default_path(const char *file, const char *table, const char *ending)
 {
     static const char *const taken[] = {".gz", ".tide"};
@@ -118,7 +117,7 @@ static char *default_path(const char *file, const char *table, const char *endin
     return path;
 }
 
-/* A file under a temporary name until it is whole, or stdout. */
+/* A file with a temporary name until it is complete, or stdout. */
 struct target {
     const char *path;
     char *unfinished; /* NULL: stdout */
@@ -223,7 +222,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (!code) {
         struct export export = question;
         export.notes = &notes;
-        export_tell_recording(&export, f);
+        export_note_recording(&export, f);
         say_notes(f, &notes);
         if (strcmp(path, "-") != 0)
             puts(path);

@@ -49,9 +49,9 @@ struct wanted {
     const char *output, *diff, *title, *since;
     bool normalise, inverted, reverse, by_thread, folded, from_folded, lines, min_width_given;
     double min_width;
-    double min_share;  /* calls below this share of all need no box; 0: each does */
-    int colors;        /* -1: by the metric */
-    struct json *json; /* where members that tell what is drawn go; NULL: no JSON is wanted */
+    double min_share;  /* calls below this share of the whole are not drawn; 0: all are */
+    int colors;        /* -1: chosen by the metric */
+    struct json *json; /* receives members that describe the picture; NULL: no JSON is wanted */
 };
 
 static void print_help(void)
@@ -159,7 +159,8 @@ static enum flame_colors colors_of(enum metric m)
                                                        : FLAME_HEAP;
 }
 
-/* Of a state at a moment there is a before and a now; of what happened in a window only a sum. */
+/* A state at a moment can be compared with an earlier one; what happened in a window is only a
+ * sum. */
 static bool is_state(enum metric m)
 {
     return m == METRIC_LIVE || m == METRIC_MAPPED;
@@ -187,7 +188,7 @@ static struct flame_shape shape_of(const struct wanted *w)
                                 .min_share = w->min_share};
 }
 
-/* Is the merged tree enough, or are rows needed, which are many? */
+/* Is the merged tree enough, or are the many rows needed? */
 static bool is_tree_enough(const struct query *q, const struct wanted *w)
 {
     const struct flame_shape shape = shape_of(w);
@@ -279,7 +280,7 @@ static void subtitle_of(const struct query *q, const struct wanted *w, struct st
         strbuf_puts(out, ": red grew, blue shrank");
 }
 
-/* An option that would change nothing is refused, so that nobody believes it did. */
+/* Refuses options that would have no effect, so that nobody believes they had. */
 static int check_options(const struct wanted *w, const struct query_options *o, struct err *err)
 {
     const struct query *q = &o->query;
@@ -365,7 +366,7 @@ int cmd_flame(int argc, char **argv)
                        grouping_name(o.query.by));
         goto out;
     }
-    /* Lines of two versions of a program are not the same, and folded text has names alone. */
+    /* Lines of two versions of a program do not match, and folded text has names only. */
     w.lines = o.by_given ? o.query.by == BY_LINE : !w.folded && !w.diff;
     if (w.json && !w.diff)
         w.min_share = w.min_width / 1200;

@@ -1,4 +1,5 @@
-/* tidemark growth FILE: does it grow from mark to mark, by how much, and what kind of growth. */
+/* tidemark growth FILE: does it grow from mark to mark, by how much, and which kind of growth it
+ * is. */
 #include "cli/commands.h"
 
 #include <stdio.h>

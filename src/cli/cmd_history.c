@@ -13,7 +13,7 @@
 #include "cli/options.h"
 #include "store/reader.h"
 
-#define FUNCTIONS_JSON 20 /* that changed, of each run */
+#define FUNCTIONS_JSON 20 /* functions that changed, for each run */
 
 enum { OPT_LABEL = 256, OPT_METRIC, OPT_LIMIT, OPT_AGAINST, OPT_TOP, OPT_JSON, OPT_CSV, OPT_QUIET };
 
@@ -33,7 +33,7 @@ static const char help[] =
     "\n"
     "Keeps the totals and the top functions of many runs in the SQLite database DB, and shows "
     "what\n"
-    "changed from each run to the next. 'add' makes DB if it is not there.\n"
+    "changed from each run to the next. 'add' creates DB if it does not exist.\n"
     "\n"
     "  --label KEY=VALUE  of 'add': what the run was, such as commit=1a2b3c (repeatable); else: "
     "only\n"
@@ -60,7 +60,7 @@ struct wanted {
     enum metric metric;
     size_t top;
     enum output output;
-    bool quiet, shown; /* an option that is about showing was given */
+    bool quiet, shown; /* shown: an option about output was given */
 };
 
 static int check_label(const char *text, struct err *err)
@@ -80,7 +80,7 @@ static int take_top(struct wanted *w, const char *value, struct err *err)
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct wanted *w = context;
@@ -130,7 +130,7 @@ static int add(const char *db, char **files, size_t count, const struct wanted *
 
 /* --- show ------------------------------------------------------------------------------------- */
 
-/* The run that the last one is compared with; 0: none. */
+/* Finds the run with which the last one is compared; 0: none. */
 static int find_base(const char *db, const struct history *h, const struct wanted *w, int64_t *base,
                      struct err *err)
 {
@@ -157,7 +157,7 @@ static int check_limits(const char *db, const struct history *h, struct wanted *
     if (!w->limits.count)
         return 0;
     if (!h->runs.count)
-        return err_set(err, -ENOENT, "%s has no such run to hold against a limit", db);
+        return err_set(err, -ENOENT, "%s has no such run to check a limit against", db);
     int code = find_base(db, h, w, &base, err);
     for (size_t i = 0; i < w->limits.count && !code; i++) {
         struct limit *l = &w->limits.items[i];

@@ -1,4 +1,4 @@
-/* tidemark import FILE: another tool's file as a recording. */
+/* tidemark import FILE: converts another tool's file to a recording. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -153,7 +153,7 @@ static int show_progress(void *context, uint64_t taken, uint64_t file_size)
     return 0;
 }
 
-/* Signals wait meanwhile: the file is there as a whole, or not at all. */
+/* Signals are blocked meanwhile: either the whole file exists afterwards, or none. */
 static int write_recording(const char *path, const struct strbuf *bytes, struct err *err)
 {
     sigset_t all, before;
@@ -164,8 +164,8 @@ static int write_recording(const char *path, const struct strbuf *bytes, struct 
     return code ? err_set(err, code, "cannot write %s: %s", path, strerror(-code)) : 0;
 }
 
-/* What came of it, from the bytes that were written. */
-static void tell(const struct strbuf *bytes, const char *path)
+/* Reports the result, from the bytes that were written. */
+static void report_result(const struct strbuf *bytes, const char *path)
 {
     struct recording *r;
     struct strbuf line = {0};
@@ -199,7 +199,7 @@ static int import_one(struct wanted *w, struct err *err)
     if (!code)
         code = write_recording(path, &bytes, err);
     if (!code && !w->quiet) {
-        tell(&bytes, path);
+        report_result(&bytes, path);
         puts(path);
     }
     strbuf_release(&bytes);

@@ -20,7 +20,7 @@ enum { OPT_ALL = QUERY_EXTRA, OPT_KIND, OPT_OLDER, OPT_FREED, OPT_FAIL };
 enum fail_on { FAIL_NEVER, FAIL_LOST, FAIL_ALL };
 
 struct wanted {
-    unsigned kinds; /* 0: not said */
+    unsigned kinds; /* 0: not given */
     uint64_t older_ns;
     bool freed;
     enum fail_on fail;
@@ -113,7 +113,7 @@ static int print_leaks(const struct leaks *l, const struct query_options *o)
 
 /* --- --fail ----------------------------------------------------------------------------------- */
 
-/* Counts for --fail; says so on stderr, because a test's log is read by people. */
+/* Does it count for --fail? Says so on stderr, because people read a test's log. */
 static bool judge(const struct leaks *l, enum fail_on fail)
 {
     const struct leak_sum *s = l->sums;
@@ -138,7 +138,8 @@ static bool judge(const struct leaks *l, enum fail_on fail)
     return failed;
 }
 
-/* Exit status of --fail: one process if the question names it, else all of them. */
+/* The exit status of --fail: for one process if the question names it, otherwise for all of
+ * them. */
 static int judge_all(const struct leaks *l, enum fail_on fail)
 {
     bool failed = judge(l, fail);
@@ -180,13 +181,13 @@ static struct leaks_question question_of(const struct query_options *o, const st
     bool text = o->output == OUTPUT_TEXT;
     struct leaks_question q = {
         .query = o->query, .older_ns = w->older_ns, .freed = w->freed, .by_size = !text};
-    /* Text is for a screen, so it starts with what matters; data is complete. */
+    /* Text is for a screen, so it shows what matters; data is complete. */
     q.kinds = w->kinds ? w->kinds : text ? LEAKS_NOT_FREED : LEAKS_ALL;
     q.whole = text && (!w->kinds || w->kinds == LEAKS_ALL);
     return q;
 }
 
-/* Without --process, text is about all processes together, where others lost something too. */
+/* Without --process, the text is about all processes together if others lost something too. */
 static int print_text(const struct leaks *l, const struct query_options *o,
                       struct recording *recording)
 {

@@ -1,4 +1,4 @@
-/* tidemark marks FILE: the moments that were given names, and what the process had then. */
+/* tidemark marks FILE: the marks, and the sizes of the process at each. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static int show_scopes(const struct query_options *o, const struct recording *r,
     return code;
 }
 
-/* The files that were asked for; with none of them the table is printed. */
+/* Writes the files that were asked for; if there are none, the table is printed. */
 static int write_files(const struct mark_rows *m, const struct wanted *w, struct err *err)
 {
     const struct {
@@ -112,7 +112,8 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     code = answer_process(r, &o->query, &profile, err);
     if (!code && w->scopes)
         return show_scopes(o, r, profile, w->label, err);
-    /* Text of a process without marks is not left empty; data is what was asked for. */
+    /* For a process without marks, text shows stamps instead of nothing; data has what was asked
+     * for. */
     bool stamps = !code && (w->stamps || (o->output == OUTPUT_TEXT && !w->label &&
                                           (!profile->marks.count || picture)));
     if (!code)

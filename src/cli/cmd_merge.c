@@ -1,4 +1,4 @@
-/* tidemark merge OUT IN...: many recordings into one. */
+/* tidemark merge OUT IN...: merges many recordings into one. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static int take_jobs(struct merge_job *job, const char *value, struct err *err)
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct wanted *w = context;
@@ -115,7 +115,7 @@ static int parse(int argc, char **argv, struct wanted *w, struct err *err)
         return err_set(err, -EINVAL, "--list takes one file and merges nothing; leave out '%s'",
                        argv[optind]);
     if (!w->listed && w->output != OUTPUT_TEXT)
-        return err_set(err, -EINVAL, "%s goes with --list",
+        return err_set(err, -EINVAL, "%s is for --list",
                        w->output == OUTPUT_JSON ? "--json" : "--csv");
     if (!w->listed && argc - optind < 2)
         return err_set(err, -EINVAL,

@@ -11,7 +11,7 @@
 #include "cli/peak_lines.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
-#include "answer/next.h"
+#include "answer/next_command.h"
 #include "answer/peaks.h"
 
 #define TEXT_ROWS 20
@@ -95,8 +95,8 @@ static int draw(const struct peaks *p, const struct wanted *w, struct err *err)
     return code;
 }
 
-/* What decides which peaks there are and what their numbers mean: with other options, peak 2 is
- * another. */
+/* The options that decide which peaks there are and what their numbers mean: with other options,
+ * peak 2 is another one. */
 static void put_options(const struct query_options *o, const struct wanted *w, struct strbuf *out)
 {
     const struct peak_options usual = PEAK_OPTIONS_DEFAULT;

@@ -1,4 +1,4 @@
-/* tidemark push FILE --to URL: a recording to Pyroscope, by its HTTP API. */
+/* tidemark push FILE --to URL: sends a recording to Pyroscope's HTTP API. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     if (!w->target.url)
         return err_set(err, -EINVAL, "--to URL is missing; it names the server");
     if (!r && !w->queue)
-        return err_set(err, -EINVAL, "name a recording, or with --queue what was kept");
+        return err_set(err, -EINVAL, "name a recording; --queue DIR alone sends what was kept");
     if (!r)
         return push_kept(w, err);
     if (!o->metric_given)

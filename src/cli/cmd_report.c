@@ -1,4 +1,4 @@
-/* tidemark report FILE: what, by function, line, stack, library or thread. */
+/* tidemark report FILE: a metric by function, line, stack, library or thread. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { OPT_HISTOGRAM = QUERY_EXTRA };
 static int take(void *context, int val, const char *text, struct err *err)
 {
     struct query_options *o = context;
-    (void)val; /* there is but one */
+    (void)val; /* there is only one option */
     return histogram_kind_parse(text, &o->query.histogram, err);
 }
 

@@ -12,7 +12,7 @@
 #include "cli/run_options.h"
 #include "cli/run_summary.h"
 
-/* Where a rank's own recording goes before it is merged: as a pattern. */
+/* The name of a rank's own recording before it is merged, as a pattern. */
 static char *pattern_of(const char *name)
 {
     struct strbuf out = {0};
@@ -31,7 +31,7 @@ static int prepare_merge(struct run_options *o, struct run_merge *m, struct err 
     return code;
 }
 
-/* What the ranks of a job leave, and what to do with it. */
+/* Merges the recording of this rank, and reports the result. */
 static void finish_merge(const struct run_options *o, struct run_merge *m, const char *file)
 {
     struct err err = {{0}};
@@ -60,7 +60,7 @@ int cmd_run(int argc, char **argv)
     struct rank rank = rank_of_environment();
     o.session.rank1 = rank.known ? rank.rank + 1 : 0;
     o.session.ranks = rank.ranks;
-    o.quiet |= rank.known && rank.rank; /* one is enough to be told */
+    o.quiet |= rank.known && rank.rank; /* it is enough if one rank prints the summary */
     struct run_merge merge = {0};
     if (prepare_merge(&o, &merge, &err))
         return command_fail("run", &err, 125);
@@ -83,13 +83,14 @@ int cmd_run(int argc, char **argv)
         fputs("\r\033[K", stderr);
     if (code)
         fprintf(stderr, "tidemark run: %s\n", err.text);
-    if (run_push_is_on(&o.push) && result.recording) /* before it is merged: then its file may go */
+    /* Before it is merged: then its file may be removed. */
+    if (run_push_is_on(&o.push) && result.recording)
         run_push_last(&o.push, result.file, o.quiet);
     if (o.merge && result.recording)
         finish_merge(&o, &merge, result.file);
     else if (result.recording && !o.quiet)
         run_show_summary(&result, o.session.all);
-    int status = result.status; /* the program's, also where its recording could not be written */
+    int status = result.status; /* the program's, even if its recording could not be written */
     run_merge_release(&merge);
     run_options_release(&o);
     free(library);

@@ -1,4 +1,4 @@
-/* tidemark threads FILE: what each thread had, over time. */
+/* tidemark threads FILE: what each thread held over time. */
 #include "cli/commands.h"
 
 #include <errno.h>

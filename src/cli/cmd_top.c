@@ -21,33 +21,34 @@ enum { OPT_SORT = QUERY_EXTRA, OPT_WINDOW, OPT_EVERY, OPT_ONCE };
 
 static void print_help(void)
 {
-    fputs("usage: tidemark top [PID|FILE] [OPTIONS]\n"
-          "\n"
-          "Shows who holds memory in a running recording, and how that changes: bytes held now, "
-          "and per\n"
-          "second what was gained, allocated, and allocated for a moment only. PID is that of the\n"
-          "program, of one of its children, or of `tidemark run`; it may be left out if there is "
-          "one\n"
-          "recording only. Keys are shown at the bottom, '?' explains them. If output is not a\n"
-          "terminal, the table is printed once.\n"
-          "\n"
-          "  --sort BY        live (default), growth, rate, temporary\n"
-          "  --window TIME    growth and rates over the last 5s (default)\n"
-          "  --every TIME     time between two looks (default 2s); more if a look takes long\n"
-          "  --once           print the table once, also to a terminal\n"
-          "  --metric M       what is held: live (default), peak, total, mapped, ...\n"
-          "  --by KIND        function (default), line, file, library, thread\n"
-          "  --top N          most rows (0: all)\n"
-          "  --process PID    another process than the largest\n"
-          "  --json, --csv    for other programs\n"
-          "  --help           this text\n"
-          "\n"
-          "Which stacks count:\n" QUERY_FOCUS_HELP "\n"
-          "Examples:\n"
-          "  tidemark top $(pgrep myserver)\n"
-          "  tidemark top --by line --sort growth\n"
-          "  tidemark top app.tide --json\n",
-          stdout);
+    fputs(
+        "usage: tidemark top [PID|FILE] [OPTIONS]\n"
+        "\n"
+        "Shows who holds memory in a running recording, and how that changes: bytes held now, "
+        "and per\n"
+        "second what was gained, allocated, and allocated for a moment only. PID is that of the\n"
+        "program, of one of its children, or of `tidemark run`; it may be left out if there is "
+        "one\n"
+        "recording only. Keys are shown at the bottom, '?' explains them. If output is not a\n"
+        "terminal, the table is printed once.\n"
+        "\n"
+        "  --sort BY        live (default), growth, rate, temporary\n"
+        "  --window TIME    growth and rates over the last 5s (default)\n"
+        "  --every TIME     time between two refreshes (default 2s); longer if a refresh is slow\n"
+        "  --once           print the table once, also to a terminal\n"
+        "  --metric M       what is held: live (default), peak, total, mapped, ...\n"
+        "  --by KIND        function (default), line, file, library, thread\n"
+        "  --top N          most rows (0: all)\n"
+        "  --process PID    another process than the largest\n"
+        "  --json, --csv    for other programs\n"
+        "  --help           this text\n"
+        "\n"
+        "Which stacks count:\n" QUERY_FOCUS_HELP "\n"
+        "Examples:\n"
+        "  tidemark top $(pgrep myserver)\n"
+        "  tidemark top --by line --sort growth\n"
+        "  tidemark top app.tide --json\n",
+        stdout);
 }
 
 static int take(void *context, int val, const char *text, struct err *err)
@@ -69,7 +70,7 @@ static int take(void *context, int val, const char *text, struct err *err)
     return 0;
 }
 
-/* Of what runs, the process that holds most. NULL: nothing does any more. */
+/* The running process that holds most. NULL: none runs any more. */
 static char *running_process(const struct recording *r)
 {
     const struct profile *most = NULL;
@@ -115,13 +116,13 @@ static int print_once(struct top_options *o, const struct recording *r, struct e
     return code;
 }
 
-static int find(struct conversation *with, const char *word, struct err *err)
+static int find(struct ctl_client *with, const char *word, struct err *err)
 {
     struct strbuf pids = {0};
     int code = 0;
     if (word)
-        code = conversation_begin(conversation_pid(word), with, err);
-    else if (!conversation_only(with, &pids))
+        code = ctl_client_begin(ctl_client_pid(word), with, err);
+    else if (!ctl_client_only(with, &pids))
         code = pids.size ? err_set(err, -EINVAL,
                                    "there are several recordings; which one? tidemark top PID, of "
                                    "%s",
@@ -136,7 +137,7 @@ static int find(struct conversation *with, const char *word, struct err *err)
 static int show(struct top_options *o, struct err *err)
 {
     const char *word = o->query.files.count ? o->query.files.items[0] : NULL;
-    bool live = !word || conversation_pid(word);
+    bool live = !word || ctl_client_pid(word);
     bool screen =
         !o->once && o->query.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
     struct live_recording now = {.fd = -1};

@@ -77,8 +77,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
     }
 }
 
-/* The question that a peak stands for: its thread, and the window from the lowest point before it.
- */
+/* The question for a peak: its thread, and the window from the lowest point before it. */
 struct peak_query {
     struct query query;
     char thread[16];
@@ -87,7 +86,7 @@ struct peak_query {
     struct tree_peak peak;
 };
 
-/* Calls are known by intervals. A peak inside one is over when it ends. */
+/* Calls are known by intervals. A peak inside an interval may be over when the interval ends. */
 static void put_rest(const struct tree_peak *peak, struct strbuf *out)
 {
     if (peak->listed_bytes == peak->bytes)

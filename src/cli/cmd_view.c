@@ -1,4 +1,4 @@
-/* tidemark view FILE [OTHER], tidemark view PID: a page that answers what the commands answer. */
+/* tidemark view FILE [OTHER], tidemark view PID: a page with the answers of all commands. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -32,7 +32,7 @@ static const char help[] =
     "needs\n"
     "no network and no server, and may be sent to others. Of two recordings it shows the "
     "difference.\n"
-    "Of a process that is being recorded it shows the state so far, and takes new looks.\n"
+    "For a process that is being recorded, it shows the state so far and updates it.\n"
     "\n"
     "  -o FILE, --output FILE\n"
     "                   where to write (default: FILE.html)\n"
@@ -95,7 +95,7 @@ static int take(struct view *v, int val, struct err *err)
     }
 }
 
-/* Of `--serve WORD`: a port or an address, and not a file. */
+/* Is the word of `--serve WORD` a port or an address, rather than a file? */
 static bool is_address(const char *word)
 {
     struct stat st;
@@ -121,7 +121,7 @@ static int take_files(struct view *v, int count, char **words, const char *after
                                    "a recording is missing: tidemark view FILE [OTHER] [OPTIONS]");
 }
 
-/* 0; or -EINVAL and a sentence; 1: the help was asked for. */
+/* Returns 0; 1: the help was printed; -EINVAL and a sentence: wrong usage. */
 static int parse(struct view *v, int argc, char **argv, struct err *err)
 {
     static const struct option options[] = {
@@ -151,7 +151,7 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
         code = take_files(v, argc - optind, argv + optind, after_serve, err);
     if (code)
         return code;
-    v->pid = v->page.files == 1 ? conversation_pid(v->page.paths[0]) : 0;
+    v->pid = v->page.files == 1 ? ctl_client_pid(v->page.paths[0]) : 0;
     v->page.live = v->pid != 0;
     v->page.serve = v->serve |= v->page.live;
     if (v->serve && v->output)
@@ -161,9 +161,9 @@ static int parse(struct view *v, int argc, char **argv, struct err *err)
     return 0;
 }
 
-/* --- what goes into the page ----------------------------------------------------------------- */
+/* --- the contents of the page ----------------------------------------------------------------- */
 
-/* Recordings are needed here for limits and sources, and by a server for everything. */
+/* Recordings are needed here for limits and sources; a server needs them for everything. */
 static int read_recordings(struct view *v, struct err *err)
 {
     bool needed = v->serve || v->with_source || v->limits.count;
@@ -273,7 +273,7 @@ static int refresh(void *context, struct err *err)
 {
     struct view *v = context;
     struct recording *r;
-    int code = live_recording_read(v->pid, serve_goes_on, &r, err);
+    int code = live_recording_read(v->pid, serve_keeps_waiting, &r, err);
     if (!code) {
         hold(v, 0, r);
         prepare(v, 0);
@@ -281,8 +281,9 @@ static int refresh(void *context, struct err *err)
     return code;
 }
 
-/* Every user of the machine sees the arguments of a browser, so it gets the address with the token
- * in a file that only this user can read. NULL: there is none. The caller removes it. */
+/* Every user of the machine can see the arguments of a browser. So the browser gets the address
+ * with the token in a file that only this user can read. NULL: the file could not be written. The
+ * caller removes it. */
 static char *write_redirect(const char *address)
 {
     const char *folder = getenv("TMPDIR");

@@ -1,5 +1,5 @@
 /*
- * command: what commands that print an answer have in common: how they fail, and where output goes.
+ * command: what all commands that print an answer share: how they fail, and where output goes.
  */
 #ifndef TIDE_CLI_COMMAND_H
 #define TIDE_CLI_COMMAND_H
@@ -9,22 +9,24 @@
 #include "answer/document.h"
 #include "cli/query_options.h"
 
-/* Long output goes to stdout piece by piece. */
+/* Writes long output to stdout piece by piece. */
 extern const struct report_sink command_sink;
 
 /*
- * A command that asks one recording, or none where it may be left out (then it is NULL): takes its options, prints its help or reads the recording,
- * and gives the exit status. `answer` returns that, or a negative code and a sentence, which is
- * then said on stderr: -EINVAL for wrong usage.
+ * Runs a command that asks one recording (NULL if it may be left out and is): takes its options,
+ * prints its help or reads the recording, and returns the exit status. `answer` returns the exit
+ * status too, or a negative code and a sentence, which is printed on stderr; -EINVAL for wrong
+ * usage.
  */
 int command_ask(int argc, char **argv, const struct query_command *command,
                 int (*answer)(struct query_options *o, struct recording *r, struct err *err));
 
-/* Says why on stderr; returns `status`. */
+/* Prints the reason on stderr; returns `status`. */
 int command_fail(const char *name, const struct err *err, int status);
-/* Prints it in the format that was asked for; the exit status. */
+/* Prints it in the format that was asked for. Returns the exit status. */
 int command_write(const struct query_options *o, const struct document *d);
-/* Writes the rest of the output and releases it; the exit status: 1 if it could not be written. */
+/* Writes the rest of the output and releases it. Returns the exit status: 1 if it could not be
+ * written. */
 int command_print(const char *name, struct strbuf *out);
 
 #endif

@@ -10,7 +10,7 @@
 int cmd_annotate(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
-int cmd_complete(int argc, char **argv); /* not for users: what a shell asks */
+int cmd_complete(int argc, char **argv); /* not for users: shells call it */
 int cmd_ctl(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

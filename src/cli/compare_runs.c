@@ -64,7 +64,7 @@ static char *literal(const char *name)
     return strbuf_detach(&b);
 }
 
-/* The process that records; `report` is what the copies' ends are written to. */
+/* Runs in the process that records; `report` is where the copies' exit states are written to. */
 static _Noreturn void be_recorder(const struct compare_runs *r, int which, int report)
 {
     size_t copies = which ? r->copies : 1;
@@ -96,7 +96,8 @@ static _Noreturn void be_recorder(const struct compare_runs *r, int which, int r
     struct err err = {{0}};
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    /* Copies that have ended stay until we do, to be asked what they used. */
+    /* Copies that have ended stay zombies until we end, so that their resource usage can be
+     * read. */
     prctl(PR_SET_CHILD_SUBREAPER, 1UL);
     int code = session_run(&o, &result, &err);
     if (phase.shown)
@@ -122,7 +123,8 @@ int compare_runs_record(struct compare_runs *r, int which, struct err *err)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
     sigaction(SIGINT, &note, &before[0]);
     sigaction(SIGTERM, &note, &before[1]);
-    sigaction(SIGCHLD, &normal, &before[2]); /* who ignores it is not told how children end */
+    /* A process that ignores SIGCHLD is not told how its children end. */
+    sigaction(SIGCHLD, &normal, &before[2]);
     pid_t recorder = fork();
     if (recorder == 0) {
         sigaction(SIGINT, &before[0], NULL);

@@ -1,9 +1,7 @@
 /*
- * compare_runs: the recordings that `tidemark compare` compares: a program alone, then several
- * times at once.
- *
- * Each of the two is one session, in a process of its own (session.h allows one), which records
- * what the process of copies.h starts.
+ * compare_runs: makes the recordings that `tidemark compare` compares: a program alone, then
+ * several times at once. Each of the two is one session, in a process of its own (session.h allows
+ * only one), which records what the process of copies.h starts.
  */
 #ifndef TIDE_CLI_COMPARE_RUNS_H
 #define TIDE_CLI_COMPARE_RUNS_H
@@ -25,17 +23,18 @@ struct compare_runs {
     size_t mark_on_count;
     bool quiet;
     char *folder;    /* owned; where the recordings are */
-    bool own_folder; /* a temporary one, to be removed */
+    bool own_folder; /* it is temporary, and to be removed */
     char *files[2];  /* owned */
     VEC(struct copy_end) ends[2];
     bool interrupted;
 };
 
-/* Where the recordings go: the folder given, made if it is not there, or a temporary one. */
+/* Chooses where the recordings go: the given folder, which is created if needed, or a temporary
+ * one. */
 int compare_runs_init(struct compare_runs *r, const char *folder, struct err *err);
-/* which 0: alone; 1: together. 0 if it was recorded, however the program ended. */
+/* `which` 0: alone; 1: together. Returns 0 if it was recorded, however the program ended. */
 int compare_runs_record(struct compare_runs *r, int which, struct err *err);
-/* Removes a temporary folder with what is in it, unless `keep`. */
+/* Removes a temporary folder with its contents, unless `keep`. */
 void compare_runs_release(struct compare_runs *r, bool keep);
 
 #endif

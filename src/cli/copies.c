@@ -12,12 +12,12 @@
 
 #include "base/err.h"
 
-/* Forwarded to the copies. Ctrl-C and Ctrl-\ reach them from the terminal. */
+/* Forwarded to the copies. Ctrl-C and Ctrl-\ reach them from the terminal directly. */
 static const int forwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 #define FORWARDED (sizeof forwarded / sizeof *forwarded)
 
-/* What the copies are to inherit of how we were started. */
+/* The signal settings with which we were started, to be passed on to the copies. */
 struct inherited {
     sigset_t mask;
     struct sigaction sigchld;
@@ -58,7 +58,7 @@ static uint64_t in_ns(struct timeval t)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-/* They are left as zombies: the collector wants to look at them. */
+/* Leaves them as zombies, so that the collector can read them. */
 static void wait_for_all(const sigset_t *waited, struct copy_end *ends, int count)
 {
     for (int k = 0; k < count;) {
@@ -93,7 +93,7 @@ int cmd_copies(int argc, char **argv)
     int go[2], report[2], started = 0;
     if (pipe2(go, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0)
         return 125;
-    /* Who ignores SIGCHLD gets none, and has no zombies to ask. */
+    /* A process that ignores SIGCHLD receives none, and has no zombies to read. */
     const struct sigaction normal = {.sa_handler = SIG_DFL};
     struct inherited before;
     sigset_t waited;
@@ -111,10 +111,11 @@ int cmd_copies(int argc, char **argv)
         if (ends[started].pid < 0)
             break;
     }
-    for (int k = 0; k < started && started < count; k++) /* fewer would be another question */
+    /* With fewer copies the result would have another meaning. */
+    for (int k = 0; k < started && started < count; k++)
         kill(ends[k].pid, SIGKILL);
     close(go[0]);
-    close(go[1]); /* they go on */
+    close(go[1]); /* the copies go on */
     close(report[1]);
     for (int32_t failure[2]; read(report[0], failure, sizeof failure) == (ssize_t)sizeof failure;)
         ends[failure[0]].error = failure[1];

@@ -1,11 +1,10 @@
 /*
  * copies: the process that `compare` records: starts a program several times at once and waits.
  *
- * It is tidemark itself, by a hidden command: COPIES_COMMAND COUNT FD PROGRAM ARGUMENTS. All copies
- * wait for each other before they execute the program. They read from and write to /dev/null, but
- * for stderr; TIDEMARK_COPY is 1, 2, ... in their environment.
- *
- * How each ended is written to FD, one struct copy_end each, in order of their number.
+ * It is tidemark itself, with a hidden command: COPIES_COMMAND COUNT FD PROGRAM ARGUMENTS. All
+ * copies wait for each other before they execute the program. Their stdin and stdout are /dev/null;
+ * TIDEMARK_COPY is 1, 2, ... in their environment. How each of them ended is written to FD, as one
+ * struct copy_end each, in order of their number.
  */
 #ifndef TIDE_CLI_COPIES_H
 #define TIDE_CLI_COPIES_H
@@ -18,9 +17,9 @@
 struct copy_end {
     int32_t pid;
     int32_t wait_status;
-    int32_t error; /* an errno: the program could not be executed */
+    int32_t error; /* an errno, if the program could not be executed */
     int32_t unused;
-    /* What the kernel counted, with all that it waited for. */
+    /* What the kernel counted, including children that it waited for. */
     uint64_t user_ns, system_ns, minor_faults, major_faults;
 };
 

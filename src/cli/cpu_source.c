@@ -8,8 +8,8 @@
 #include "base/path.h"
 #include "collect/session/executable.h"
 
-#define PERF_HZ  999 /* not 1000: not in step with what happens every millisecond */
-#define TIMER_HZ 99  /* a signal costs more than a sample of the kernel's */
+#define PERF_HZ  999 /* not 1000: must not be in step with what happens every millisecond */
+#define TIMER_HZ 99  /* a signal costs more than a sample by the kernel */
 
 bool cpu_request_add(struct cpu_request *r, const char *value)
 {
@@ -41,16 +41,17 @@ bool cpu_request_signal(struct cpu_request *r, const char *value)
 const char *cpu_request_conflict(const struct cpu_request *r, bool alone)
 {
     if (r->source == CPU_TIMER && r->wall)
-        return "--cpu=timer does not go with --cpu=wall: timers see no time off the processor";
+        return "--cpu=timer cannot be combined with --cpu=wall: timers do not see time off the "
+               "processor";
     if (r->source == CPU_TIMER && alone)
-        return "--cpu=timer needs the recorder in the program: it goes with none of --only-cpu, "
-               "--only-faults and --all";
+        return "--cpu=timer needs the recorder in the program: it cannot be combined with "
+               "--only-cpu, --only-faults or --all";
     if (r->signal && (!r->asked || r->source == CPU_PERF || alone))
         return "--cpu-signal is for --cpu=timer";
     return NULL;
 }
 
-/* "python3", "python3.11-dbg"; or a script of it. */
+/* Is it "python3", "python3.11-dbg", or a script for it? */
 static bool is_python(const char *name)
 {
     char *file = executable_find(name), *program = file ? executable_interpreter(file) : NULL;

@@ -12,22 +12,23 @@
 #include "collect/session/session.h"
 
 enum cpu_source {
-    CPU_ANY, /* timers for Python programs and where perf events are forbidden, else perf events */
+    /* Timers for Python programs and where perf events are forbidden, otherwise perf events. */
+    CPU_ANY,
     CPU_PERF,
     CPU_TIMER
 };
 
 struct cpu_request {
     bool asked, wall;
-    double hz; /* 0: the usual */
+    double hz; /* 0: the default */
     enum cpu_source source;
-    uint32_t signal; /* that timers send; 0: any that is free */
+    uint32_t signal; /* the signal that timers send; 0: any free one */
 };
 
-/* `value`: what follows --cpu=, or NULL. False: it makes no sense. */
+/* `value`: what follows --cpu=, or NULL. false: it makes no sense. */
 bool cpu_request_add(struct cpu_request *r, const char *value);
 bool cpu_request_signal(struct cpu_request *r, const char *value);
-/* Why these cannot be had together; NULL: they can. `alone`: nothing is preloaded. */
+/* Why the requests cannot be combined; NULL: they can. `alone`: nothing is preloaded. */
 const char *cpu_request_conflict(const struct cpu_request *r, bool alone);
 
 /*

@@ -1,8 +1,7 @@
 /*
- * doctor: what a check of `tidemark doctor` gives back.
- *
- * A check tries the thing itself, as this user, instead of guessing from settings. It has no
- * arguments and no state, and the processes that it starts have ended when it returns.
+ * doctor: the result of a check of `tidemark doctor`. A check tries the thing itself, as this user,
+ * instead of guessing from settings. It has no arguments and no state, and the processes that it
+ * starts have ended when it returns.
  */
 #ifndef TIDE_CLI_DOCTOR_H
 #define TIDE_CLI_DOCTOR_H
@@ -13,7 +12,7 @@ enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING };
 
 struct finding {
     enum doctor_state state;
-    struct strbuf found;   /* what is so */
+    struct strbuf found;   /* what was found */
     struct strbuf follows; /* what that means for recordings, and what to do about it */
 };
 
@@ -21,14 +20,14 @@ struct finding {
 void finding_set(struct finding *f, enum doctor_state state, const char *follows,
                  const char *found_format, ...) __attribute__((format(printf, 4, 5)));
 
-/* doctor_limits.c: what is allowed to a process, and the space there is */
+/* doctor_limits.c: limits of a process, and available space */
 void check_address_space(struct finding *f);
 void check_descriptors(struct finding *f);
 void check_locked_memory(struct finding *f);
 void check_memory_cgroup(struct finding *f);
 void check_disk_space(struct finding *f);
 
-/* doctor_powers.c: what the kernel lets this user do to processes of their own */
+/* doctor_permissions.c: what the kernel lets this user do to his own processes */
 void check_socket(struct finding *f);
 void check_shared_memory(struct finding *f);
 void check_perf_events(struct finding *f);

@@ -13,7 +13,7 @@
 #include "store/merge.h"
 
 #define APPLICATION 0x74696465 /* "tide" */
-#define WAIT_MS     20000      /* for another process that writes */
+#define WAIT_MS     20000      /* how long to wait for another process that writes */
 
 static const char schema[] =
     "CREATE TABLE run(id INTEGER PRIMARY KEY, file TEXT, command TEXT, program TEXT, host TEXT,"
@@ -66,7 +66,7 @@ static void db_close(struct db *d)
     d->handle = NULL;
 }
 
-/* With `write`, a database that is not there is made, and a transaction begun. */
+/* With `write`, creates the database if needed, and begins a transaction. */
 static int db_open(struct db *d, const char *name, bool write, struct err *err)
 {
     int64_t application = 0, version = 0, tables = 0;
@@ -97,7 +97,7 @@ static int db_open(struct db *d, const char *name, bool write, struct err *err)
     return code;
 }
 
-/* One row: a letter for each value: i an int64_t, t a text (NULL: not known). */
+/* Inserts one row, with a letter for each value: i an int64_t, t a text (NULL: not known). */
 static int insert(const struct db *d, const char *text, struct err *err, const char *types, ...)
 {
     sqlite3_stmt *s = NULL;
@@ -144,7 +144,7 @@ static int add_run(const struct db *d, const struct recording *r, const struct p
     return code;
 }
 
-/* Figures of the heap are estimates. Histories of earlier versions lack this table. */
+/* Notes that figures of the heap are estimates. Histories of earlier versions lack this table. */
 static int add_sampled(const struct db *d, int64_t id, const struct profile *p, struct err *err)
 {
     int code = p->sample_bytes
@@ -187,7 +187,7 @@ static int add_functions(const struct db *d, int64_t id, const struct answer *a,
     return code;
 }
 
-/* Every metric that was recorded, of all processes together. */
+/* Adds every metric that was recorded, for all processes together. */
 static int add_metrics(const struct db *d, int64_t id, struct recording *r, struct err *err)
 {
     int code = 0;
@@ -289,7 +289,7 @@ static void take_function(struct history *h, struct history_run *r, sqlite3_stmt
                                                          .count = sqlite3_column_int64(s, 3)};
 }
 
-/* The rows of a query with the run's number and the metric. */
+/* Reads the rows of a query with the run's number and the metric. */
 static int read_rows(const struct db *d, struct history *h, struct history_run *r, const char *text,
                      void (*take)(struct history *, struct history_run *, sqlite3_stmt *),
                      struct err *err)
@@ -365,7 +365,7 @@ int history_db_read(const char *db, struct history *h, const char *const *labels
                              " WHERE run = ? AND metric = ?",
                              take_function, err);
         else if (!code)
-            run.id = 0; /* not asked for */
+            run.id = 0; /* not selected */
         if (!code && run.id && sampled)
             code = read_rows(&d, h, &run, "SELECT bytes FROM sampled WHERE run = ?", take_sampled,
                              err);

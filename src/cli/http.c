@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 
 /*
- * The few names of libcurl's interface that are used, with the numbers that they have had since its
- * version 4: its headers need not be installed to build tidemark.
+ * The few names of libcurl's interface that are used, with the numbers that they have had since
+ * version 4: so its headers need not be installed to build tidemark.
  */
 enum curl_option {
     CURL_WRITEDATA = 10001,
@@ -78,7 +78,7 @@ static int load(struct curl *c, struct err *err)
         "libcurl4, on Fedora and RHEL: dnf install libcurl");
 }
 
-/* Keeps the beginning of what the server says, in one line. */
+/* Keeps the beginning of the server's answer, in one line. */
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
     struct http_answer *answer = context;
@@ -140,7 +140,7 @@ int http_post(const struct http_post *post, struct http_answer *answer, struct e
     add_header(c, &headers, "Content-Type: ", post->content_type);
     if (post->encoding)
         add_header(c, &headers, "Content-Encoding: ", post->encoding);
-    add_header(c, &headers, "Expect:", ""); /* the body goes with the question */
+    add_header(c, &headers, "Expect:", ""); /* send the body at once */
     if (post->token)
         add_header(c, &headers, "Authorization: Bearer ", post->token);
     c->set(easy, CURL_URL, post->url);

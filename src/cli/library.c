@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 
-/* The file `relative` to the folder of this program, if it can be read; else NULL. An absolute path
- * is itself. */
+/* The file `relative` to the folder of this program, if it can be read; otherwise NULL. An absolute
+ * path is returned unchanged. */
 static char *from_here(const char *relative)
 {
     char exe[4096];

@@ -1,4 +1,4 @@
-/* library: where libtidemark.so is, and how it counts. */
+/* library: where libtidemark.so is. */
 #ifndef TIDE_CLI_LIBRARY_H
 #define TIDE_CLI_LIBRARY_H
 
@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-/* Beside the program when run from a build, else where installation puts it, seen from the program;
- * NULL and a sentence: it cannot be read, or not be preloaded. Caller frees. */
+/* Beside the program in a build folder, otherwise where it is installed, relative to the program.
+ * NULL and a sentence: it cannot be read, or cannot be preloaded. The caller frees it. */
 char *library_find(struct err *err);
 
 #endif

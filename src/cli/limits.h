@@ -1,5 +1,5 @@
 /*
- * limits: what --limit of `view` and `history` says, and the exit status that it gives.
+ * limits: the --limit of `view` and `history`, and the exit status that it gives.
  */
 #ifndef TIDE_CLI_LIMITS_H
 #define TIDE_CLI_LIMITS_H
@@ -10,7 +10,7 @@
 
 #define LIMITS_BROKEN 3 /* exit status */
 
-/* Says on stderr which limits are broken: 0, or LIMITS_BROKEN. */
+/* Prints on stderr which limits are exceeded. Returns 0, or LIMITS_BROKEN. */
 int limits_status(const char *command, const struct limit *limits, size_t count);
 
 #endif

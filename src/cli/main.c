@@ -13,10 +13,10 @@
 static const struct command {
     const char *name;
     int (*main)(int argc, char **argv);
-    const char *summary; /* NULL: for ourselves, not for users */
+    const char *summary; /* NULL: internal, not for users */
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its call stack"},
-    {"attach", cmd_attach, "record a program that runs already, without restarting it"},
+    {"attach", cmd_attach, "record a running program, without restarting it"},
     {"detach", cmd_detach, "end such a recording; the program goes on as before"},
     {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
@@ -30,12 +30,12 @@ static const struct command {
     {"threads", cmd_threads, "what each thread held, over time"},
     {"peaks", cmd_peaks, "numbered peaks of threads and process, with what made them"},
     {"tree", cmd_tree, "the calls that led to a peak, with what each allocated"},
-    {"view", cmd_view, "a page for a browser that answers all of this"},
+    {"view", cmd_view, "a page for a browser with all of these answers"},
     {"export", cmd_export, "a recording for pprof, speedscope, heaptrack, SQL and other tools"},
     {"top", cmd_top, "who holds memory now in a running recording, live in the terminal"},
     {"push", cmd_push, "send a recording to Pyroscope, by its HTTP API"},
     {"import", cmd_import, "make a recording from a file of heaptrack, massif, pprof ..."},
-    {"compare", cmd_compare, "one run alone against several at once: what gets slower"},
+    {"compare", cmd_compare, "one run compared with several at once: what gets slower"},
     {"merge", cmd_merge, "add up many recordings: the ranks of a job, a week of runs"},
     {"history", cmd_history, "totals of many runs over time, with limits for CI"},
     {"ctl", cmd_ctl, "control a running recording: status, mark, snapshot, leaks, pause"},
@@ -66,8 +66,9 @@ static void print_help(FILE *out)
 }
 
 /*
- * Were 0, 1 or 2 closed, our files and sockets would get these numbers, and what is meant for
- * stdout or stderr would be written into them. Close-on-exec: the program finds them closed.
+ * If 0, 1 or 2 were closed, our files and sockets would get these numbers, and output for stdout or
+ * stderr would be written into them. They are opened close-on-exec, so that the program finds them
+ * closed.
  */
 static void occupy_standard_streams(void)
 {

@@ -16,7 +16,7 @@
 #include "store/writer.h"
 
 #define JOBS_MOST     64u
-#define WORTH_A_JOB   16 /* files: fewer are not divided */
+#define WORTH_A_JOB   16 /* files: fewer are not divided among processes */
 #define RECORDING_END ".tide"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -114,7 +114,7 @@ static int merge_slice(struct merge_job *j, char **names, size_t count, const ch
     return code;
 }
 
-/* --- several ---------------------------------------------------------------------------------- */
+/* --- several processes ------------------------------------------------------------------------ */
 
 struct slice {
     pid_t pid;
@@ -150,7 +150,7 @@ static int start_slice(struct merge_job *j, char **names, struct slice *s, struc
     return s->pid < 0 ? err_set(err, -errno, "cannot start a process: %s", strerror(errno)) : 0;
 }
 
-/* What the slices have merged, merged again. */
+/* Merges the results of the slices. */
 static int join_slices(struct merge_job *j, struct slice *slices, size_t count, struct err *err)
 {
     struct merge_names parts = {0};

@@ -1,6 +1,6 @@
 /*
- * merge_list: `tidemark merge --list FILE`, the recordings that a merge was made from. A page has
- * this part of the command alone.
+ * merge_list: `tidemark merge --list FILE`: the recordings that a merge was made from. Only this
+ * part of the command is compiled into the page.
  */
 #ifndef TIDE_CLI_MERGE_LIST_H
 #define TIDE_CLI_MERGE_LIST_H
@@ -9,7 +9,7 @@
 
 /* Prints the table; returns the exit status. */
 int merge_list(const char *file, enum output output);
-/* The command as a page may give it: --list FILE, and --json or --csv. */
+/* The command for the page: --list FILE, and --json or --csv. */
 int merge_list_command(int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * peak_lines: the options that say what counts as a peak, for `peaks` and `tree`, which must agree
- * on its number; and those that both share with `threads`.
+ * peak_lines: the options that decide what counts as a peak, for `peaks` and `tree`, which must
+ * agree on its number; and those that both share with `threads`.
  */
 #ifndef TIDE_CLI_PEAK_LINES_H
 #define TIDE_CLI_PEAK_LINES_H
@@ -14,7 +14,7 @@
         .least_change = -1                                                                         \
     }
 
-/* How low a peak may be has another name in each. */
+/* The option for the lowest peak has a different name in each. */
 #define PEAK_OPTION_LIST(least)                                                                    \
     {least, required_argument, NULL, OPT_PEAK_LEAST},                                              \
         {"peak-delta-time", required_argument, NULL, OPT_PEAK_DELTA_TIME},                         \
@@ -24,12 +24,13 @@
 
 enum { OPT_PEAK_LEAST = QUERY_EXTRA, OPT_PEAK_DELTA_TIME, OPT_PEAK_DELTA_VALUE, OPT_PEAK_NEXT };
 
-/* Of the options above, `least` the name of the first. -EINVAL: not a size, not a time. */
+/* Takes one of the options above; `least` is the name of the first. -EINVAL: not a size, not a
+ * time. */
 int peak_take(struct peak_options *o, int val, const char *least, const char *argument,
               struct err *err);
 
-/* What the commands that follow threads over time have in common: what they take, and the end of
- * their help up to the examples. `top` says what --top does, `data` what else --json has. */
+/* What the commands that follow threads over time share: their options, and the end of their help
+ * up to the examples. `top` says what --top does, `data` what else --json has. */
 extern const char *const lines_options[];
 #define LINES_COMMAND(name_, rows)                                                                 \
     .name = (name_), .text_rows = (rows), .files = 1, .timeline = true, .one_process = true,       \

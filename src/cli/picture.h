@@ -8,10 +8,10 @@
 #include "base/strbuf.h"
 #include "cli/query_options.h"
 
-/* Of commands that draw in place of printing: -EINVAL and a sentence if JSON or CSV is wanted too.
- */
+/* For commands that draw instead of printing: -EINVAL and a sentence if JSON or CSV is asked for
+ * too. */
 int picture_alone(const char *option, enum output output, struct err *err);
-/* NULL or "-": stdout. A recording is not overwritten. */
+/* `file` NULL or "-": stdout. Refuses to overwrite a recording. */
 int picture_write(const char *file, const struct strbuf *bytes, struct err *err);
 
 #endif

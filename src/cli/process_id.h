@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-/* 0; or -EINVAL and a sentence. */
+/* Returns 0; or -EINVAL and a sentence. */
 static inline int process_id_parse(const char *text, pid_t *out, struct err *err)
 {
     char *end;

@@ -16,12 +16,12 @@
 #include "export/export.h"
 #include "store/reader.h"
 
-/* What Pyroscope takes unless it is configured otherwise. */
+/* Pyroscope's default limits. */
 #define MAX_BYTES   (4 << 20)
 #define MAX_SAMPLES 16000
 #define MAX_DEPTH   1000
 
-#define FIRST_WAIT   500 /* ms; each further one is twice as long, up to */
+#define FIRST_WAIT   500 /* ms; each further wait is twice as long, up to */
 #define LONGEST_WAIT 30000
 
 #define tell(...)                                                                                  \
@@ -34,8 +34,9 @@
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Half to one and a half of it, so that a fleet does not come back all at once. */
-static void wait_about(unsigned ms)
+/* Waits for a random time, half to one and a half of it, so that a fleet does not come back all at
+ * once. */
+static void wait_with_jitter(unsigned ms)
 {
     struct timespec now, left;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -51,13 +52,15 @@ static bool is_busy(long status)
     return status == 408 || status == 429 || status >= 500;
 }
 
-/* Will it never take this profile? Other refusals are about the address or the password. */
+/* Will the server never accept this profile? Other refusals are about the address or the
+ * password. */
 static bool is_refused(long status)
 {
     return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
-/* 0: the server has it. -EBADMSG: it will never take it. Other negative codes: not now. */
+/* Returns 0: the server has it. -EBADMSG: it will never accept it. Other negative codes: not
+ * now. */
 static int send_one(const struct push *w, const struct pushed *one, struct err *err)
 {
     char *url = xasprintf("%s/%s", w->target.url, one->request);
@@ -81,7 +84,7 @@ static int send_one(const struct push *w, const struct pushed *one, struct err *
         bool again = code == -EAGAIN || (!code && is_busy(answer.status));
         if (!again || tried == w->retries)
             break;
-        wait_about(wait);
+        wait_with_jitter(wait);
         wait = wait * 2 < LONGEST_WAIT ? wait * 2 : LONGEST_WAIT;
     }
     free(url);
@@ -98,7 +101,8 @@ static int send_one(const struct push *w, const struct pushed *one, struct err *
     return !code && is_refused(answer.status) ? -EBADMSG : -EIO;
 }
 
-/* What was kept earlier. 0: all of it is sent, or will never be; or negative: not now. */
+/* Sends what was kept earlier. Returns 0: all of it is sent, or never will be; or a negative code:
+ * not now. */
 static int send_queue(const struct push *w, const struct push_queue *q, struct err *err)
 {
     size_t sent = 0;
@@ -159,15 +163,15 @@ int push_kept(const struct push *w, struct err *err)
     struct push_queue q = {.lock = -1};
     int code = push_queue_open(&q, w->queue, (uint64_t)w->queue_size, err);
     if (!code && q.lock < 0)
-        code = err_set(err, -EBUSY, "another process sends what is in %s", w->queue);
+        code = err_set(err, -EBUSY, "another process is sending what is in %s", w->queue);
     if (!code)
         code = send_queue(w, &q, err);
     push_queue_close(&q);
     return code;
 }
 
-/* What stands in the URL behind the server. Times are whole seconds; a recording that was imported
- * has none, and then it is now. */
+/* The part of the URL after the server. Times are whole seconds; an imported recording has none, so
+ * the current time is used. */
 static char *ingest_request(const struct push *w, const struct profile *p,
                             const struct profile_limits *l)
 {
@@ -191,7 +195,7 @@ static char *ingest_request(const struct push *w, const struct profile *p,
     return strbuf_detach(&out);
 }
 
-static void tell_pruned(const struct push *w, const struct profile_limits *l, enum metric metric)
+static void report_pruned(const struct push *w, const struct profile_limits *l, enum metric metric)
 {
     if (w->silent)
         return;
@@ -228,15 +232,15 @@ int push_recording(const struct push *w, struct recording *r, const struct query
         code = otlp ? export_otlp(&export, err) : export_pprof(&export, err);
     if (!code) {
         one.request = otlp ? xstrdup(PUSH_OTLP) : ingest_request(w, profile, &limits);
-        tell_pruned(w, &limits, q->metric);
+        report_pruned(w, &limits, q->metric);
         code = deliver(w, &one, err);
     }
     if (!code && !w->quiet)
         tell("sent %N stack(s) to %s", limits.samples, w->target.url);
     pushed_release(&one);
     strbuf_release(&notes);
-    bool told = code == -EINVAL || code == -EAGAIN || code == -ENOSPC;
-    return !code || told ? code : -EIO;
+    bool is_documented = code == -EINVAL || code == -EAGAIN || code == -ENOSPC;
+    return !code || is_documented ? code : -EIO;
 }
 
 char *push_default_queue(const struct push_target *target)

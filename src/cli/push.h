@@ -1,10 +1,8 @@
 /*
- * push: sends a recording to Pyroscope's HTTP API, or as OTLP, within the server's limits.
- *
- * What could not be sent is tried again a few times, and kept in a queue if there is one. What was
- * left out, dropped and sent is said on stderr.
- *
- * Ownership: strings are the caller's, but for the target's.
+ * push: sends a recording to Pyroscope's HTTP API, or as OTLP, within the server's limits. If
+ * sending fails, it is tried again a few times, and then kept in a queue if there is one. What was
+ * left out, dropped and sent is reported on stderr. Ownership: strings are the caller's, except the
+ * target's.
  */
 #ifndef TIDE_CLI_PUSH_H
 #define TIDE_CLI_PUSH_H
@@ -26,28 +24,30 @@ struct push {
     VEC(const char *) labels;      /* KEY=VALUE */
     int64_t queue_size;
     unsigned retries;
-    bool quiet;  /* says nothing if all went well */
-    bool silent; /* nor what was left out */
+    bool quiet;  /* print nothing if everything went well */
+    bool silent; /* do not print what was left out either */
 };
 
-/* 0, or negative and a sentence: it was not sent. -EINVAL: the question is wrong. -EAGAIN: it is
- * kept in the queue; -ENOSPC: the same, and older ones were dropped. */
+/* Returns 0, or a negative code and a sentence: it was not sent. -EINVAL: the question is wrong.
+ * -EAGAIN: it is kept in the queue; -ENOSPC: the same, and older ones were dropped. */
 int push_recording(const struct push *w, struct recording *r, const struct query *q,
                    bool metric_given, struct err *err);
 
-/* What the queue has. 0: all of it is sent, or negative and a sentence. */
+/* Sends the contents of the queue. Returns 0 if all of it is sent, or a negative code and a
+ * sentence. */
 int push_kept(const struct push *w, struct err *err);
 
-/* The folder of the queue for a server if none is named, in the user's cache; NULL: there is no home
- * to have it in. The caller frees it. */
+/* The default queue folder for a server, in the user's cache; NULL: the user has no home folder.
+ * The caller frees it. */
 char *push_default_queue(const struct push_target *target);
 
-/* What is live at the end of a recording in a file. Sums since the start would be added up by a
- * server that gets several. */
+/* Sends what is live at the end of a recording in a file. (A server would add up sums since the
+ * start if it gets several recordings.) */
 int push_live(const struct push *w, const char *path, struct err *err);
 
-/* The same of a recording as bytes, for session_options.push_snapshot; its context is a struct push.
- * What is kept in the queue is no failure; -ENOSPC: older ones were dropped from it. */
+/* The same for a recording in memory, for session_options.push_snapshot; its context is a struct
+ * push. It is no failure if the profile is kept in the queue; -ENOSPC: older ones were dropped from
+ * it. */
 int push_snapshot(void *context, const struct strbuf *bytes, struct err *err);
 
 #endif

@@ -29,7 +29,7 @@ static int is_ours(const struct dirent *entry)
     return entry->d_name[0] != '.' && size > end && strcmp(entry->d_name + size - end, ENDING) == 0;
 }
 
-/* Paths of the files, oldest first: their names begin with as many digits. */
+/* The paths of the files, oldest first: all names begin with the same number of digits. */
 static int list_files(struct push_queue *q, struct err *err)
 {
     struct dirent **entries = NULL;
@@ -51,14 +51,14 @@ static void forget_files(struct push_queue *q)
     vec_release(&q->files);
 }
 
-/* With the folders above it, if need be. */
+/* Creates the folder, and those above it if needed. */
 static int make_folder(const char *folder)
 {
     char *path = xstrdup(folder);
     for (char *c = path + 1; *path && *c; c++)
         if (*c == '/') {
             *c = '\0';
-            mkdir(path, 0700); /* if it cannot be made, neither can the last one */
+            mkdir(path, 0700); /* if this fails, so does creating the last one */
             *c = '/';
         }
     int code = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
@@ -129,7 +129,7 @@ int push_queue_read(const char *file, struct pushed *out, struct err *err)
     return 0;
 }
 
-/* Removes the oldest until all are within the limit. Another process may do the same. */
+/* Removes the oldest files until all are within the limit. Another process may do the same. */
 static size_t remove_oldest(const struct push_queue *q)
 {
     struct push_queue now = {.folder = q->folder};

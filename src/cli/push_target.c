@@ -16,7 +16,7 @@ static int hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Of %41 an A. */
+/* Decodes %41 to A, and so on. */
 static char *unescape(const char *text, size_t size)
 {
     char *out = xcalloc(size + 1, 1);
@@ -40,7 +40,7 @@ int push_target_parse(struct push_target *t, char *text, struct err *err)
         return err_set(err, -EINVAL, "--to takes a URL that begins with http:// or https://");
     char *host = text + scheme, *path = host + strcspn(host, "/?#");
     char *at = memrchr(host, '@', (size_t)(path - host));
-    if (strchr(path, '@')) /* part of a password, perhaps: the URL is not shown */
+    if (strchr(path, '@')) /* perhaps part of a password, so the URL is not shown */
         return err_set(err, -EINVAL,
                        "the URL of --to has an '@' behind its host; in user and "
                        "password, write '/' as %%2F and '@' as %%40");

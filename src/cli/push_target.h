@@ -1,7 +1,8 @@
 /*
- * push_target: the server and the series that a profile is pushed to, from what the user wrote.
+ * push_target: parses the server and the series that a profile is pushed to. Errors are -EINVAL and
+ * a sentence without secrets: wrong usage.
  *
- * Errors are -EINVAL and a sentence without secrets: wrong usage.
+ * Ownership: push_target_release frees.
  */
 #ifndef TIDE_CLI_PUSH_TARGET_H
 #define TIDE_CLI_PUSH_TARGET_H
@@ -12,20 +13,20 @@
 #include "base/strbuf.h"
 
 struct push_target {
-    char *url;             /* without user and password: it may be shown */
+    char *url;             /* without user and password, so it may be shown */
     char *user, *password; /* NULL: none */
 };
 
-/* Takes http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH]. User and password are overwritten in `text`,
- * which is an argument of ours: other users see those. */
+/* Parses http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH]. Overwrites user and password in `text`,
+ * which is one of our arguments: other users can see those. */
 int push_target_parse(struct push_target *t, char *text, struct err *err);
 void push_target_release(struct push_target *t);
 
-/* Is this KEY=VALUE, a label that Pyroscope takes? */
+/* Is this KEY=VALUE, a label that Pyroscope accepts? */
 int push_label_check(const char *text, struct err *err);
 /* The same for the name of an application. */
 int push_name_check(const char *text, struct err *err);
-/* A name that is permitted, of any text; the caller frees it. */
+/* Makes a permitted name from any text; the caller frees it. */
 char *push_name_of(const char *text);
 
 /* Appends `text` as a value in a URL. */

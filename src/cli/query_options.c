@@ -121,7 +121,7 @@ static int take_output(struct query_options *o, enum output output, struct err *
     return 0;
 }
 
-/* Files are known as the program knew them, which is mostly by their whole path. */
+/* Files are recorded by the paths that the program used, mostly absolute ones. */
 static int take_path(struct query *q, const char *text, struct err *err)
 {
     if (!*text)
@@ -207,7 +207,7 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     return 0;
 }
 
-/* Who takes --within and --ignore takes all that goes with them. */
+/* A command that takes --within and --ignore takes the related options too. */
 static const char *taken_with(const char *name)
 {
     static const char *const with_ignore[] = {"suppressions", "presets", "no-presets",
@@ -227,7 +227,7 @@ static bool takes(const struct query_command *command, const char *name)
     return !only || *only;
 }
 
-/* Text is for a screen, so it starts with the most important rows. */
+/* Text is for a screen, so it shows only the most important rows. */
 static void set_text_rows(struct query_options *o)
 {
     bool tree = o->query.shape == SHAPE_TREE;
@@ -307,9 +307,9 @@ void query_options_release(struct query_options *o)
     vec_release(&o->suppressions);
 }
 
-/* The process that the query is about, and nothing of the others but who they are: a build has
- * hundreds, and all of them take gigabytes. false: all must be read, or that will tell what is
- * wrong. */
+/* Reads the process that the query is about, and only the identities of the others: a build has
+ * hundreds, and all of them would take gigabytes. false: everything must be read, or reading it
+ * will report the error. */
 static bool read_one_process(const struct query_options *o, const char *file,
                              struct recording **out)
 {
@@ -320,7 +320,8 @@ static bool read_one_process(const struct query_options *o, const char *file,
     if (stat(file, &st) || !S_ISREG(st.st_mode) || recording_read_some(file, &choice, &r, NULL))
         return false;
     bool one = r->profiles.count > 1 && !r->incomplete;
-    for (size_t i = 0; one && i < r->profiles.count; i++) /* what each used is listed */
+    /* The figures of each process are listed. */
+    for (size_t i = 0; one && i < r->profiles.count; i++)
         one = !profile_is_sampled(&r->profiles.items[i]);
     one = one && answer_process(r, &o->query, &p, NULL) == 0;
     if (one)
@@ -329,8 +330,9 @@ static bool read_one_process(const struct query_options *o, const char *file,
     return one && recording_read_some(file, &choice, out, NULL) == 0;
 }
 
-/* Says on stderr that a recording is incomplete, where the command's own text does not. */
-static void tell_damage(const struct query_options *o, const char *file, const struct recording *r)
+/* Prints on stderr that a recording is incomplete, if the command's own text does not say so. */
+static void report_damage(const struct query_options *o, const char *file,
+                          const struct recording *r)
 {
     if (!r->incomplete || (o->command->summary && o->output != OUTPUT_CSV))
         return;
@@ -345,12 +347,12 @@ int query_read(const struct query_options *o, const char *file, struct recording
 {
     const char *process = o->query.process;
     bool whole = process && !o->command->not_combined &&
-                 strstr(process, COMBINED_PROFILE_WORD); /* of two files: PID,PID */
+                 strstr(process, COMBINED_PROFILE_WORD); /* for two files: PID,PID */
     bool one = o->command->one_process && !whole && !recording_held(file) &&
                read_one_process(o, file, out);
     int code = one ? 0 : recording_read(file, out, err);
     if (!code)
-        tell_damage(o, file, *out);
+        report_damage(o, file, *out);
     if (!code && o->command->timeline && (*out)->profiles.items[0].merge)
         return err_set(err, -ENODATA,
                        "%s was merged from %zu recordings: a merge keeps no timeline; ask one of "

@@ -31,37 +31,37 @@ struct query_options {
     bool help;
     bool top_given, min_given, metric_given, by_given, presets_given;
     VEC(const char *) files;
-    VEC(const char *) suppressions; /* files of --suppressions, as they were given */
+    VEC(const char *) suppressions; /* files of --suppressions, as given */
 };
 
 /* What differs between commands. */
 struct query_command {
-    const char *name;        /* "report" */
-    void (*help)(void);      /* prints --help */
-    size_t files;            /* how many files it needs */
-    bool optional;           /* may they be left out? */
-    const char *arguments;   /* what they are; NULL: FILE, as often */
-    bool program;            /* instead of files: a program and its arguments, in `files` */
-    bool letter_o;           /* takes -o VALUE */
-    bool summary;            /* do its text and its JSON say themselves what a recording lacks? */
-    bool presets;            /* are presets applied unless --no-presets is given? */
-    size_t text_rows;        /* --top of text where none is given; 0: all. Data is complete */
-    bool not_combined;       /* is it refused for all processes together? */
-    bool timeline;           /* does it need the course of one run, which a merge does not keep? */
-    bool one_process;        /* is nothing read of the other processes but who they are? */
-    const char *const *only; /* names of the common options that it takes, ended by NULL; or NULL:
-                                all. With "within" comes within-path; with "ignore" come
-                                suppressions, presets, no-presets and no-defaults */
-    const struct option
-        *extra; /* its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up */
+    const char *name;      /* "report" */
+    void (*help)(void);    /* prints --help */
+    size_t files;          /* how many files it needs */
+    bool optional;         /* the files may be left out */
+    const char *arguments; /* names of the arguments; NULL: FILE, as often as needed */
+    bool program;          /* instead of files, takes a program and its arguments, in `files` */
+    bool letter_o;         /* takes -o VALUE */
+    bool summary;          /* its text and its JSON say themselves what a recording lacks */
+    bool presets;          /* presets are applied unless --no-presets is given */
+    size_t text_rows;      /* default of --top for text; 0: all. Data is complete */
+    bool not_combined;     /* it is refused for all processes together */
+    bool timeline;         /* it needs the course of one run, which a merge does not keep */
+    bool one_process;      /* of the other processes, only the identities are read */
+    /* Names of the common options that it takes, ended by NULL; or NULL: all. "within" includes
+     * within-path; "ignore" includes suppressions, presets, no-presets and no-defaults. */
+    const char *const *only;
+    /* Its own options, ended by zeros, or NULL; `val` from QUERY_EXTRA up. */
+    const struct option *extra;
     int (*take)(void *context, int val, const char *argument, struct err *err);
     void *context; /* NULL: the query_options themselves */
 };
 
 #define QUERY_EXTRA 1000
 
-/* Which stacks, for `only` and for the help of commands that leave the details to that of report.
- */
+/* The options that select stacks, for `only` and for the help of commands that refer to that of
+ * report for details. */
 #define QUERY_FOCUS_OPTIONS                                                                        \
     "within", "ignore", "fold", "no-fold", "merge", "thread", "python-only", "native-only"
 #define QUERY_FOCUS_HELP                                                                           \
@@ -70,20 +70,20 @@ struct query_command {
     "  --suppressions FILE, --presets, --no-presets, --no-defaults\n"                              \
     "                   as in tidemark report\n"
 
-/* 0; or -EINVAL and a sentence: wrong usage. With o->help set nothing else counts. */
+/* Returns 0; or -EINVAL and a sentence: wrong usage. If o->help is set, nothing else counts. */
 int query_options_parse(struct query_options *o, int argc, char **argv,
                         const struct query_command *command, struct err *err);
 void query_options_release(struct query_options *o);
 
-/* Reads a file; all processes of it become one profile, if the query asks for that. 0, or negative
- * and a sentence. */
+/* Reads a file. If the query asks for it, all its processes become one profile. Returns 0, or a
+ * negative code and a sentence. */
 int query_read(const struct query_options *o, const char *file, struct recording **out,
                struct err *err);
 
 /* The part of --help that describes these options. */
 const char *query_options_help(void);
 
-/* The same, where presets are left out unless they are asked for. */
+/* The same for commands that do not apply presets unless asked to. */
 #define QUERY_PRESETS_FOCUS_HELP                                                                   \
     "  --within REGEX   only stacks with a matching function (repeatable)\n"                       \
     "  --within-path PREFIX  only stacks with a function in such a file (repeatable)\n"            \

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* Variables of one launcher; the first one whose rank is set counts. */
+/* The variables of one launcher; the first whose rank is set counts. */
 static const struct launcher {
     const char *rank, *ranks, *local;
 } launchers[] = {
@@ -18,7 +18,7 @@ static const struct launcher {
     {"PMIX_RANK", NULL, NULL},
     {"PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_SIZE"},
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL},
-    {"SLURM_PROCID", "SLURM_NTASKS", NULL}, /* its own way to count: slurm_local */
+    {"SLURM_PROCID", "SLURM_NTASKS", NULL}, /* counts differently: slurm_local */
 };
 
 static bool number_of(const char *name, uint32_t *out)
@@ -32,8 +32,8 @@ static bool number_of(const char *name, uint32_t *out)
     return !*end && n < UINT32_MAX - 1;
 }
 
-/* How many tasks of the step Slurm has put on this machine: "4(x2),3" is 4 on the first two and 3 on
- * the third. 0: it does not say. */
+/* How many tasks of the step Slurm has put on this machine: "4(x2),3" is 4 on the first two and 3
+ * on the third. 0: it is not known. */
 static uint32_t slurm_local(void)
 {
     const char *at = getenv("SLURM_STEP_TASKS_PER_NODE");
@@ -69,7 +69,7 @@ struct rank rank_of_environment(void)
     return r;
 }
 
-/* When the process that started this one did so itself: field 22 of its stat. */
+/* When the parent process was started: field 22 of its stat. */
 static unsigned long long parent_start(void)
 {
     unsigned long long start = 0;

@@ -1,8 +1,7 @@
 /*
- * rank: which process of a parallel job this one is, as the launcher says in the environment.
- *
- * Open MPI, MPICH and its relatives (PMI), PMIx, MVAPICH, Slurm, Cray PALS and Flux are known.
- * Nothing of MPI is called.
+ * rank: which process of a parallel job this one is, according to the environment that the launcher
+ * sets. Open MPI, MPICH and its relatives (PMI), PMIx, MVAPICH, Slurm, Cray PALS and Flux are
+ * supported. Nothing of MPI is called.
  */
 #ifndef TIDE_CLI_RANK_H
 #define TIDE_CLI_RANK_H
@@ -18,7 +17,8 @@ struct rank {
 };
 
 struct rank rank_of_environment(void);
-/* A text that all ranks of this job on this machine have, and no other job. Caller frees. */
+/* A text that all ranks of this job on this machine share, and no other job has. The caller frees
+ * it. */
 char *rank_job(void);
 
 #endif

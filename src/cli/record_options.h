@@ -9,12 +9,12 @@
 #include "base/err.h"
 #include "collect/session/session.h"
 
-#define RECORD_OUTPUT      "tidemark.%n.%p.tide" /* unless -o is given */
-#define RECORD_INTERVAL_NS 1000000               /* unless --interval is given */
+#define RECORD_OUTPUT      "tidemark.%n.%p.tide" /* the default of -o */
+#define RECORD_INTERVAL_NS 1000000               /* the default of --interval */
 
 enum { OPT_OUTPUT = 'o', OPT_ON_FULL = 512, OPT_INTERVAL, OPT_PYTHON, OPT_SCAN };
 
-/* Rows of a table for getopt_long; -o is a letter of its own. */
+/* Rows of a table for getopt_long; -o is handled as a letter. */
 #define RECORD_OPTIONS                                                                             \
     {"on-full", required_argument, NULL, OPT_ON_FULL},                                             \
         {"interval", required_argument, NULL, OPT_INTERVAL},                                       \
@@ -23,7 +23,8 @@ enum { OPT_OUTPUT = 'o', OPT_ON_FULL = 512, OPT_INTERVAL, OPT_PYTHON, OPT_SCAN }
         "scan", required_argument, NULL, OPT_SCAN                                                  \
     }
 
-/* 0: the option was taken; 1: it is not one of these; -EINVAL and a sentence: its value is wrong. */
+/* Returns 0: the option was taken; 1: it is none of these; -EINVAL and a sentence: its value is
+ * wrong. */
 int record_option_take(struct session_options *o, int option, const char *value, struct err *err);
 
 #endif

@@ -59,7 +59,7 @@ void run_merge_release(struct run_merge *m)
     *m = (struct run_merge){0};
 }
 
-/* --- the lock: it also says which job the file is of, and how many ranks are in it ------------- */
+/* --- the lock, which also says to which job the file belongs and how many ranks are in it ----- */
 
 struct lock {
     char *name;
@@ -73,7 +73,7 @@ static int lock_take(struct lock *l, const struct run_merge *m, struct err *err)
     char text[1024] = "", *job = rank_job();
     *l = (struct lock){.name = xasprintf("%s/lock", m->folder)};
     l->fd = open(l->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (l->fd < 0 && errno == ENOENT) { /* the folder is gone: all were merged */
+    if (l->fd < 0 && errno == ENOENT) { /* the folder is gone: everything was merged */
         free(job);
         return 0;
     }
@@ -97,7 +97,8 @@ static void lock_note(const struct lock *l)
 {
     char *job = rank_job(), *text = xasprintf("%s\n%u\n", job, l->merged);
     if (ftruncate(l->fd, 0) || pwrite(l->fd, text, strlen(text), 0) < 0) {
-        /* the next one takes the file for another job's, and begins it anew: nothing to do here */
+        /* The next rank takes the file for that of another job, and begins it anew: nothing to do
+         * here. */
     }
     free(text);
     free(job);
@@ -112,7 +113,7 @@ static void lock_release(struct lock *l)
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-/* A recording that is to stay where it is takes part by a link. */
+/* A recording that must stay where it is takes part by a link. */
 static int put_part(const struct run_merge *m, const char *recorded, struct err *err)
 {
     if (strcmp(recorded, m->running) == 0)
@@ -152,13 +153,13 @@ static int merge_all(struct run_merge *m, struct err *err)
     struct lock l = {.fd = -1};
     struct merge_names parts = {0};
     int code = lock_take(&l, m, err);
-    /* Without any, another rank has merged ours too. */
+    /* If there are none, another rank has merged ours too. */
     if (!code && l.fd >= 0 && merge_names_add(&parts, m->folder, NULL) == 0 &&
         access(m->folder, F_OK) == 0)
         code = merge_parts(m, &l, &parts, err);
     unsigned all = m->rank.local ? m->rank.local : m->rank.known ? 0 : 1;
     if (!code && l.fd >= 0 && (l.merged >= all || !l.same_job) && all) {
-        unlink(l.name); /* nobody is left who would need it */
+        unlink(l.name); /* nobody needs it any more */
         rmdir(m->folder);
     }
     merge_names_release(&parts);
@@ -172,7 +173,7 @@ int run_merge_finish(struct run_merge *m, const char *recorded, struct err *err)
     if (code)
         return code;
     /* When one rank fails, mpirun kills the others, by process group. A process in a session of its
-     * own goes on with what they have recorded. */
+     * own survives and merges what they have recorded. */
     fflush(NULL);
     pid_t child = fork();
     if (child < 0)

@@ -16,7 +16,7 @@
 #include "model/suppress.h"
 #include "wire/weights.h"
 
-#define LEAST_EVERY_NS 1e8 /* of --snapshot-every and --every */
+#define LEAST_EVERY_NS 1e8 /* the least of --snapshot-every and --every */
 
 enum {
     OPT_ONLY = 256,
@@ -119,10 +119,10 @@ static const char help[] =
     "      --faults[=N]   also record every page fault, or every N-th, with its stack\n"
     "      --only-cpu[=HZ|wall], --only-faults[=N]\n"
     "                     only that, with nothing preloaded: works for static programs too\n"
-    "      --all          CPU time (or page faults) of all processes of this user, or as root of "
+    "      --all          CPU time (or page faults) of all processes of this user (as root: of "
     "all\n"
-    "                     there are, until PROGRAM ends or, without one, until Ctrl-C; nothing is\n"
-    "                     preloaded; with --only NAME of programs of that name\n"
+    "                     users) until PROGRAM ends, or without PROGRAM until Ctrl-C; nothing is\n"
+    "                     preloaded; with --only NAME only programs of that name\n"
     "      --mark-on FUNCTION\n"
     "                     make a mark at each entry of FUNCTION (repeatable): 'main', "
     "'_ZN1A1fEv',\n"
@@ -159,12 +159,11 @@ static const char help[] =
     "      --python=auto|off|objects\n"
     "                     auto (default): stacks have the frames of Python 3.8 to 3.15; off: only\n"
     "                     native frames; objects: as auto, and every Python object is a block\n"
-    "      --merge FILE   of the ranks of a parallel job (mpirun, srun): merge their recordings "
+    "      --merge FILE   in a parallel job (mpirun, srun): merge the recordings of the ranks "
     "into\n"
-    "                     FILE as they end, or into one for each machine, see tidemark-merge(1);\n"
+    "                     FILE as they end, or into one file per machine, see tidemark-merge(1);\n"
     "                     with -o the recordings of the ranks are kept\n"
-    "      --quiet        no progress line, no summary; of ranks other than 0 there is none "
-    "anyway\n"
+    "      --quiet        no progress line, no summary (only rank 0 of a job prints them)\n"
     "      --help         this text\n"
     "\n"
     "TIDEMARK_OPTIONS in the environment holds further options, read before those given.\n"
@@ -195,7 +194,7 @@ static int add_pattern(struct run_options *o, enum default_kind kind, const char
     return 0;
 }
 
-/* Read now: what is wrong in it is told before the program starts. */
+/* Reads the file now, so that errors in it are reported before the program starts. */
 static int add_suppressions(struct run_options *o, const char *path, struct err *err)
 {
     struct suppressions list = {0};
@@ -212,18 +211,19 @@ static int add_suppressions(struct run_options *o, const char *path, struct err 
     return 0;
 }
 
-/* --sample was given: what it does not go with, and which blocks are chosen. */
+/* Checks what --sample cannot be combined with, and chooses the seed. */
 static int prepare_sample(struct run_options *o, struct err *err)
 {
-    const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: the same blocks again */
+    const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: choose the same blocks again */
     struct timespec now;
     if (o->only_samples)
         return err_set(err, -EINVAL,
-                       "--sample needs the recorder in the program: it goes with none of "
-                       "--only-cpu, --only-faults and --all");
+                       "--sample needs the recorder in the program: it cannot be combined with "
+                       "--only-cpu, --only-faults or --all");
     if (o->session.python_objects || o->session.sampling.fault_period ||
         o->session.plant_leak_bytes || o->session.full_scan)
-        return err_set(err, -EINVAL, "%s needs every allocation: it does not go with --sample",
+        return err_set(err, -EINVAL,
+                       "%s needs every allocation: it cannot be combined with --sample",
                        o->session.python_objects     ? "--python=objects"
                        : o->session.plant_leak_bytes ? "--plant-leak"
                        : o->session.full_scan        ? "--scan=full"
@@ -232,7 +232,7 @@ static int prepare_sample(struct run_options *o, struct err *err)
     o->session.sample_seed =
         seed ? strtoull(seed, NULL, 10)
              : ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 1000003 + (uint64_t)getpid();
-    o->session.no_scan = true; /* what points to a block may be in one that is not recorded */
+    o->session.no_scan = true; /* a pointer to a block may be in a block that is not recorded */
     return 0;
 }
 
@@ -299,7 +299,7 @@ static int take_keep(struct run_options *o, const char *value, struct err *err)
     return 0;
 }
 
-/* One option with its value; 0, or -EINVAL and a sentence. */
+/* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct run_options *o = context;
@@ -385,7 +385,7 @@ static int take(void *context, int option, char *value, struct err *err)
     }
 }
 
-/* Options that exclude or need each other. */
+/* Checks options that exclude or need each other. */
 static int check(struct run_options *o, bool has_program, struct err *err)
 {
     bool snapshots = o->triggers.count || o->session.snapshot_every_ns;
@@ -400,18 +400,18 @@ static int check(struct run_options *o, bool has_program, struct err *err)
     if (!has_program && !o->session.all)
         return err_set(err, -EINVAL, "no program given: tidemark run [OPTIONS] [--] PROGRAM");
     if (o->session.all && o->cpu.wall)
-        return err_set(err, -EINVAL, "--all does not go with --cpu=wall");
+        return err_set(err, -EINVAL, "--all cannot be combined with --cpu=wall");
     if (o->session.dormant && o->only_samples)
         return err_set(err, -EINVAL,
-                       "--dormant needs the recorder in the program: it goes with none of "
-                       "--only-cpu, --only-faults and --all");
+                       "--dormant needs the recorder in the program: it cannot be combined with "
+                       "--only-cpu, --only-faults or --all");
     if (o->session.sample_bytes && prepare_sample(o, err))
         return -EINVAL;
     const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
     return conflict ? err_set(err, -EINVAL, "%s", conflict) : 0;
 }
 
-/* Hands the lists on to the session. `program` is empty where there is none. */
+/* Passes the lists on to the session. `program` is empty if there is none. */
 static void finish(struct run_options *o, char **program)
 {
     static char *until_stopped[] = {"sleep", "infinity", NULL};
@@ -428,8 +428,8 @@ static void finish(struct run_options *o, char **program)
     run_push_prepare(&o->push, &o->session);
 }
 
-/* The next word of *rest, as a shell divides and quotes; written over the text. NULL: no more, or a
- * quote that is not closed, which *rest is then left at. */
+/* The next word of *rest, divided and unquoted as by a shell, in place. NULL: no more words, or an
+ * unclosed quote, at which *rest is left. */
 static char *next_word(char **rest)
 {
     char *at = *rest + strspn(*rest, " \t\n"), *word = at, *to = at, quote = 0;
@@ -451,8 +451,8 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* The words of TIDEMARK_OPTIONS, put between argv[0] and the rest; *extra: how many, -1: they
- * cannot be told apart. */
+/* Inserts the words of TIDEMARK_OPTIONS between argv[0] and the rest. *extra: how many; -1: the
+ * quotes are wrong. */
 static char **with_environment(int *argc, char **argv, int *extra)
 {
     const char *options = getenv("TIDEMARK_OPTIONS");
@@ -484,7 +484,7 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
     code = options_parse(&options, argc, argv, o, err);
     if (!code)
         code = check(o, optind < argc, err);
-    if (!code && optind <= extra) /* it would be run in place of the program */
+    if (!code && optind <= extra) /* it would be run instead of the program */
         code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
     if (!code)
         finish(o, argv + optind);

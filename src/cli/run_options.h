@@ -21,14 +21,14 @@ struct run_options {
     VEC(const char *) mark_on;
     VEC(struct trigger) triggers;
     VEC(struct recorded_default) defaults;
-    const char *merge; /* NULL, or the file that the ranks of a job are merged into */
+    const char *merge; /* the file into which the ranks of a job are merged, or NULL */
     struct run_push push;
     bool output_given;
     bool quiet;
     bool only_samples; /* nothing is preloaded */
 };
 
-/* 0: run the program; 1: the help was printed; -EINVAL and a sentence: wrong usage. */
+/* Returns 0: run the program; 1: the help was printed; -EINVAL and a sentence: wrong usage. */
 int run_options_parse(struct run_options *o, int argc, char **argv, struct err *err);
 void run_options_release(struct run_options *o);
 

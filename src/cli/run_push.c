@@ -10,8 +10,8 @@
 
 void run_push_init(struct run_push *p)
 {
-    /* A program that waits for its last profile should not wait long: what is in the queue is sent
-     * by the next push. */
+    /* The user should not wait long for the last profile: what is in the queue is sent by the next
+     * push. */
     *p = (struct run_push){
         .push = {.queue_size = PUSH_QUEUE_SIZE, .retries = 1, .quiet = true, .silent = true}};
 }
@@ -54,7 +54,7 @@ int run_push_check(const struct run_push *p, bool snapshots, struct err *err)
                        "--every, --push-label, --push-queue and --push-queue-size are for --push");
     return run_push_is_on(p) && snapshots
                ? err_set(err, -EINVAL,
-                         "--push goes with neither --snapshot-every nor --snapshot-at")
+                         "--push cannot be combined with --snapshot-every or --snapshot-at")
                : 0;
 }
 

@@ -1,7 +1,6 @@
 /*
- * run_push: the options of `run --push`, and what is pushed at the end.
- *
- * Each option is a function that takes its argument: 0, or -EINVAL and a sentence.
+ * run_push: the options of `run --push`, and what is pushed at the end. Each option is a function
+ * that takes its argument. Returns 0, or -EINVAL and a sentence.
  */
 #ifndef TIDE_CLI_RUN_PUSH_H
 #define TIDE_CLI_RUN_PUSH_H
@@ -12,10 +11,10 @@
 struct run_push {
     struct push push;  /* its target has no URL: nothing is pushed */
     uint64_t every_ns; /* 0: every minute */
-    char *queue;       /* the folder of the queue if none was named, owned */
+    char *queue;       /* owned: the default folder of the queue */
 };
 
-/* Before the options. */
+/* Call it before the options. */
 void run_push_init(struct run_push *p);
 int run_push_url(struct run_push *p, char *argument, struct err *err);
 int run_push_label(struct run_push *p, const char *argument, struct err *err);
@@ -27,13 +26,14 @@ static inline bool run_push_is_on(const struct run_push *p)
     return p->push.target.url != NULL;
 }
 
-/* After the options: -EINVAL and a sentence, if they do not go together. `snapshots`: there are
- * others. */
+/* Call it after the options: -EINVAL and a sentence if they cannot be combined. `snapshots`: other
+ * snapshots are taken. */
 int run_push_check(const struct run_push *p, bool snapshots, struct err *err);
-/* Tells the session what to do. */
+/* Sets the session's options. */
 void run_push_prepare(struct run_push *p, struct session_options *session);
 
-/* What is live at the end; says on stderr if it could not be sent. `file` NULL: there is none. */
+/* Pushes what is live at the end; reports on stderr if it could not be sent. `file` NULL: there is
+ * none. */
 void run_push_last(struct run_push *p, const char *file, bool quiet);
 
 #endif

@@ -16,21 +16,21 @@
 #include "store/reader.h"
 
 #define RUN_SHORT_NS    1000000000
-#define WORK_SHORT_NS   500000000 /* less work at the end than this is not worth a line */
+#define WORK_SHORT_NS   500000000 /* less work at the end is not worth a line */
 #define NOTES_SHOWN     5
 #define FINDINGS_SHOWN  3
 #define FINDINGS_NS     200000000 /* the user waits */
 #define PROCESSES_SHOWN 5
-#define READ_BACK_MOST  (UINT64_C(24) << 20) /* it takes up to 16 times as much as it is read */
+#define READ_BACK_MOST  (UINT64_C(24) << 20) /* reading it takes up to 16 times as much memory */
 
-/* The terminal is the program's: where it writes to it, a line of ours would wipe out half of one
- * of its own, or be in the midst of its picture. Nor is it ours in the background. */
+/* The terminal belongs to the program: if it writes there too, a line of ours would overwrite one
+ * of its own, or spoil its screen. Nor may we write to it from the background. */
 static bool may_disturb(const struct run_progress *p, const struct session_status *s)
 {
     return (p->has_terminal && !s->program_ended) || tcgetpgrp(STDERR_FILENO) != getpgrp();
 }
 
-/* What is done at the end, while the user waits for it. */
+/* Shows what is done at the end, while the user waits. */
 static void show_work(struct run_progress *p, const struct session_status *s)
 {
     struct strbuf b = {0};
@@ -84,7 +84,7 @@ static void add_notes(struct strbuf *b, const struct recording *r, const struct 
     notes_release(&notes);
 }
 
-/* Nothing where nothing was lost but by what presets leave out. */
+/* Adds nothing if only what presets leave out was lost. */
 static void add_lost(struct strbuf *b, const struct recording *r, const char *name)
 {
     const struct leaks_question q = {.query = {.focus = {.presets = true}}};
@@ -101,7 +101,7 @@ static void add_lost(struct strbuf *b, const struct recording *r, const char *na
     leaks_release(&leaks);
 }
 
-/* Memory that the figures of the heap leave out. */
+/* Adds memory that the figures of the heap do not contain. */
 static void add_mapped(struct strbuf *b, const struct recording *r, const char *name)
 {
     const struct profile *p;
@@ -129,15 +129,15 @@ static void add_lost_by_others(struct strbuf *b, const struct findings_all *all,
         name);
 }
 
-/* A child is often what it is about: a shell that starts the program, say. */
+/* The recording is often about a child: a shell starts the program, for example. */
 static void add_choice(struct strbuf *b, const struct recording *r, const struct profile *p)
 {
     if (p->pid == r->profiles.items[0].pid)
         return;
-    strbuf_printf(b, "  this is of process %u (", (unsigned)p->pid);
+    strbuf_printf(b, "  these figures are of process %u (", (unsigned)p->pid);
     summary_short_command(p, 30, b);
     const char *why = summary_why_chosen(r, p);
-    strbuf_printf(b, "), as reports are%s%s", why ? ": it " : "", why ? why : "");
+    strbuf_printf(b, "), as in reports%s%s", why ? ": it " : "", why ? why : "");
     if (p->signal) {
         strbuf_puts(b, "; ");
         summary_ending(p, b);
@@ -145,7 +145,7 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
     strbuf_putc(b, '\n');
 }
 
-/* A program of each exec is a profile of its own, but no process more. */
+/* A program that a process executes has a profile of its own, but is no further process. */
 static size_t other_processes(const struct recording *r)
 {
     size_t count = 0;
@@ -154,10 +154,11 @@ static size_t other_processes(const struct recording *r)
     return count ? count - 1 : 0;
 }
 
-/* What was recorded of the program, in the first lines. */
+/* Adds what was recorded about the program, for the first lines. */
 static void add_figures(struct strbuf *b, const struct session_result *r, const struct profile *p)
 {
-    const uint64_t lost = r->recording->profiles.items[0].sampling.lost; /* in the first alone */
+    /* Only the first profile has it. */
+    const uint64_t lost = r->recording->profiles.items[0].sampling.lost;
     const struct process_figures *f = &r->figures.items[p - r->recording->profiles.items];
     const struct sampling *g = &p->sampling;
     bool recorded = not_recorded(p, &(size_t){0}) != RECORDED_NOTHING;
@@ -202,7 +203,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     }
 }
 
-/* Of many processes: those that used most. */
+/* Of many processes, adds those that used most. */
 static void add_processes(struct strbuf *b, const struct session_result *r)
 {
     for (size_t i = 0; i < r->figures.count && i < PROCESSES_SHOWN; i++) {
@@ -229,8 +230,8 @@ static int read_back(const struct session_result *result, const char *name,
                : recording_read_some(name, choice, out, err);
 }
 
-/* The first few, from what was written: anybody will find the same in it. What is not needed for
- * them is not read: we shall not take more memory to tell of a program than to record it. */
+/* Adds the first few findings, from the file that was written, so that everybody finds the same in
+ * it. What they do not need is not read: reporting must not take more memory than recording. */
 static void add_findings(struct strbuf *b, const struct session_result *result, struct strbuf *next)
 {
     const struct strbuf *passed_on = &result->passed_on;
@@ -256,10 +257,10 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
     code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
-    bool told = false;
+    bool shows_mapped = false;
     for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)
-        told |= findings.list.items[i].own->kind == FINDING_MAPPED;
-    if (!told)
+        shows_mapped |= findings.list.items[i].own->kind == FINDING_MAPPED;
+    if (!shows_mapped)
         add_mapped(b, r, file);
     add_lost(b, r, file);
     if (code == 0) {
@@ -281,7 +282,7 @@ void run_show_summary(const struct session_result *r, bool all)
     struct strbuf b = {0}, next = {0};
     const struct profile *p = NULL;
     answer_process(r->recording, NULL, &p,
-                   NULL); /* there is one, if only to say that none was seen */
+                   NULL); /* there is one, even if only to say that nothing was recorded */
     add_figures(&b, r, p);
     if (lost) {
         say(&b, "  LOST: %N event(s)%r dropped; figures are too low\n", lost,
@@ -294,7 +295,8 @@ void run_show_summary(const struct session_result *r, bool all)
     bool piped = r->file && r->file[0] == '|';
     if (all && r->file && !piped)
         add_processes(&b, r);
-    if (r->file && !r->recording->profiles.items[0].sampling.alone) /* they are about the heap */
+    /* Findings are about the heap. */
+    if (r->file && !r->recording->profiles.items[0].sampling.alone)
         add_findings(&b, r, &next);
     if (piped)
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
@@ -302,7 +304,7 @@ void run_show_summary(const struct session_result *r, bool all)
         strbuf_printf(&b, "  written to %s\nnext: ", r->file);
         if (next.size)
             strbuf_puts(&b, next.data);
-        else /* what Python had is gone when it has ended */
+        else /* when Python has ended, its memory has been freed */
             strbuf_printf(&b, "tidemark report %s%s", r->file,
                           p->python_version ? " --metric peak" : "");
         strbuf_putc(&b, '\n');

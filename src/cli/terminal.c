@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Of the variables that decide the encoding the first that is set counts. */
+/* Of the variables that decide the encoding, the first that is set counts. */
 static bool locale_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -27,7 +27,7 @@ struct style style_of(int fd)
         s.width = w.ws_col;
     else if (wanted > 0)
         s.width = (size_t)wanted;
-    if (s.width < 40) /* below this nothing fits; let lines wrap instead */
+    if (s.width < 40) /* nothing fits into less; let lines wrap instead */
         s.width = 40;
     if (s.width > 1000)
         s.width = 1000;

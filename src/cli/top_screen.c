@@ -15,8 +15,8 @@
 #include "cli/terminal.h"
 
 #define PLOT_LINES   4
-#define PLOT_LEAST   16 /* lines of a screen that has room for a plot */
-#define REFRESH_COST 10 /* a look takes at most so small a part of the time */
+#define PLOT_LEAST   16 /* lines that a screen must have for a plot */
+#define REFRESH_COST 10 /* refreshing may take at most this part of the time */
 #define LABEL_MAX    128
 
 struct screen {
@@ -26,14 +26,14 @@ struct screen {
     struct pattern_list within; /* of the command line; a filter replaces it */
     char filter[LABEL_MAX];
     size_t first; /* row at the top */
-    bool held;    /* no new looks */
-    bool paused;  /* the recording is */
-    bool ended;   /* there will be no new looks */
+    bool held;    /* the screen is not refreshed */
+    bool paused;  /* the recording is paused */
+    bool ended;   /* there will be no more refreshes */
     bool help;
     char message[256];
-    uint64_t next_look_ns;
+    uint64_t next_refresh_ns;
     struct style style;
-    sigset_t while_waiting; /* signals that are blocked then */
+    sigset_t while_waiting; /* the signals that are blocked while waiting */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -53,7 +53,7 @@ static void tell(struct screen *s, const char *text)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* Resident memory over time, the live heap below it, in the columns of the screen. */
+/* Resident memory over time, with the live heap below it, in the columns of the screen. */
 static void draw_plot(const struct screen *s, const struct profile *p, int top, int width)
 {
     uint64_t highest = 1, end = p->duration_ns ? p->duration_ns : 1;
@@ -119,7 +119,7 @@ static void draw_lines(const char *text, int from, int height, int width, size_t
 
 static void draw_keys(const struct screen *s, int y, int width)
 {
-    static const char keys[] = /* in 80 columns */
+    static const char keys[] = /* fits into 80 columns */
         "q quit s sort g group m metric / filter k mark n snapshot l leaks p pause ? help";
     attron(A_REVERSE);
     mvprintw(y, 0, "%-*.*s", width, width, *s->message ? s->message : keys);
@@ -186,7 +186,8 @@ static void draw(struct screen *s)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* The next key; ERR: there is none, or while we waited for one a signal came or the terminal went. */
+/* The next key; ERR: there is none, or while waiting for one a signal came or the terminal went
+ * away. */
 static int pressed(struct screen *s, bool wait)
 {
     struct pollfd on = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -200,7 +201,7 @@ static int pressed(struct screen *s, bool wait)
     return key;
 }
 
-/* A line of text at the bottom; false: the user left it. */
+/* Reads a line of text at the bottom; false: the user cancelled. */
 static bool ask_for(struct screen *s, const char *what, char *out, size_t size)
 {
     size_t n = 0;
@@ -224,7 +225,7 @@ static bool ask_for(struct screen *s, const char *what, char *out, size_t size)
     }
 }
 
-/* Of the recording; its answer becomes the message. */
+/* Sends a request to the recording; its answer becomes the message. */
 static bool request(struct screen *s, enum wire_request_kind kind, const char *text,
                     const char *done)
 {
@@ -236,11 +237,11 @@ static bool request(struct screen *s, enum wire_request_kind kind, const char *t
     tell(s, "waiting for the collector");
     draw_keys(s, LINES - 1, COLS);
     refresh();
-    int fd = conversation_ask(&s->live->with, kind, text);
-    int code = fd < 0 ? fd : conversation_answer(fd, answer, sizeof answer, NULL);
+    int fd = ctl_client_ask(&s->live->with, kind, text);
+    int code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
     if (code) {
         struct strbuf why = {0};
-        conversation_explain(&s->live->with, code, "what the key asks for", answer, &why);
+        ctl_client_explain(&s->live->with, code, "what the key asks for", answer, &why);
         tell(s, why.data);
         strbuf_release(&why);
         return false;
@@ -256,7 +257,7 @@ static void make_mark(struct screen *s)
         request(s, WIRE_MARK, label, "marked this moment");
 }
 
-/* The command line's --within comes back when the filter is empty. */
+/* If the filter is empty, the command line's --within applies again. */
 static void set_filter(struct screen *s)
 {
     char text[LABEL_MAX];
@@ -308,7 +309,7 @@ static bool press(struct screen *s, int key)
     s->help = false;
     switch (key) {
     case 'q':
-        return helped; /* the first one leaves the help */
+        return helped; /* the first key only closes the help */
     case '?':
     case 'h':
         s->help = !helped;
@@ -363,8 +364,8 @@ static bool press(struct screen *s, int key)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* Measured from when it was asked for: the collector's work counts, too. */
-static void take_look(struct screen *s)
+/* The time counts from the request, so that it includes the collector's work. */
+static void take_state(struct screen *s)
 {
     struct recording *r = NULL;
     struct err err = {{0}};
@@ -377,19 +378,20 @@ static void take_look(struct screen *s)
         s->recording = r;
     }
     uint64_t now = monotonic_ns(), cost = (now - s->live->asked_ns) * REFRESH_COST;
-    s->next_look_ns = now + (cost > s->options->refresh_ns ? cost : s->options->refresh_ns);
+    s->next_refresh_ns = now + (cost > s->options->refresh_ns ? cost : s->options->refresh_ns);
 }
 
-/* Waits for a key, an answer, a signal, or the time of the next look. false: the terminal is gone. */
+/* Waits for a key, an answer, a signal, or the time of the next refresh. false: the terminal went
+ * away. */
 static bool wait_for_something(struct screen *s)
 {
-    bool looks = s->live && !s->ended && !s->held;
+    bool refreshes = s->live && !s->ended && !s->held;
     uint64_t now = monotonic_ns();
     struct pollfd on[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                           {.fd = looks ? s->live->fd : -1, .events = POLLIN}};
+                           {.fd = refreshes ? s->live->fd : -1, .events = POLLIN}};
     struct timespec wait = {0}, *until = NULL;
-    if (looks && s->live->fd < 0) {
-        uint64_t left = now < s->next_look_ns ? s->next_look_ns - now : 0;
+    if (refreshes && s->live->fd < 0) {
+        uint64_t left = now < s->next_refresh_ns ? s->next_refresh_ns - now : 0;
         wait = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
         until = &wait;
     }
@@ -398,8 +400,8 @@ static bool wait_for_something(struct screen *s)
     if (on[0].revents & (POLLHUP | POLLERR | POLLNVAL))
         return false;
     if (on[1].revents)
-        take_look(s);
-    else if (looks && s->live->fd < 0 && monotonic_ns() >= s->next_look_ns) {
+        take_state(s);
+    else if (refreshes && s->live->fd < 0 && monotonic_ns() >= s->next_refresh_ns) {
         struct err err = {{0}};
         if (live_recording_ask(s->live, &err)) {
             tell(s, err.text);
@@ -409,8 +411,8 @@ static bool wait_for_something(struct screen *s)
     return true;
 }
 
-/* Signals come only while we wait, so that none is missed between a test and the wait. SIGWINCH is
- * curses's. */
+/* Signals are delivered only while we wait, so that none is missed between a test and the wait.
+ * SIGWINCH belongs to curses. */
 static void hold_signals(struct screen *s)
 {
     static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -431,7 +433,7 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
                        .live = live,
                        .recording = recording,
                        .within = o->query.query.focus.within,
-                       .next_look_ns = monotonic_ns() + o->refresh_ns,
+                       .next_refresh_ns = monotonic_ns() + o->refresh_ns,
                        .style = style_of(STDOUT_FILENO)};
     s.style.colour = false;
     setlocale(LC_CTYPE, "");
@@ -448,13 +450,13 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
     noecho();
     keypad(stdscr, TRUE);
     curs_set(0);
-    bool goes_on = true;
-    while (goes_on && !interrupted) {
+    bool is_shown = true;
+    while (is_shown && !interrupted) {
         draw(&s);
-        goes_on = wait_for_something(&s);
-        for (int key; goes_on && (key = pressed(&s, false)) != ERR;)
+        is_shown = wait_for_something(&s);
+        for (int key; is_shown && (key = pressed(&s, false)) != ERR;)
             if (key != KEY_RESIZE)
-                goes_on = press(&s, key);
+                is_shown = press(&s, key);
     }
     endwin();
     delscreen(terminal);

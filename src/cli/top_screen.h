@@ -17,12 +17,13 @@ struct top_options {
     char *running; /* the process that was chosen instead, or NULL; owned */
 };
 
-/* Waits for the state that `live` was asked for, and reads it (cmd_top.c). */
+/* Waits for the state that was asked for, and reads it (cmd_top.c). */
 int top_read(struct top_options *o, struct live_recording *live, struct recording **out,
              struct err *err);
 
-/* Until the user ends it. `live`: NULL for a recording in a file. `recording` is the first state, and
- * is freed. The exit status, or negative and a sentence: the terminal cannot be used. */
+/* Runs until the user quits. `live`: NULL for a recording in a file. `recording` is the first
+ * state, and is freed. Returns the exit status, or a negative code and a sentence: the terminal
+ * cannot be used. */
 int top_screen(struct top_options *o, struct live_recording *live, struct recording *recording,
                struct err *err);
 

@@ -1,6 +1,5 @@
 /*
- * annotate_html: an annotated function as one page that needs nothing else: no script, no other
- * file.
+ * annotate_html: an annotated function as one self-contained page, without a script or other files.
  */
 #ifndef TIDE_EXPORT_ANNOTATE_HTML_H
 #define TIDE_EXPORT_ANNOTATE_HTML_H

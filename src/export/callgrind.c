@@ -1,19 +1,16 @@
 /*
- * callgrind: the text of valgrind's call-graph profiler, which callgrind_annotate, KCachegrind and
- * QCachegrind open.
+ * callgrind: the text format of valgrind's call-graph profiler, which callgrind_annotate,
+ * KCachegrind and QCachegrind open.
  *
- * It holds functions with their lines, and what each had of its own and by the functions that it
- * called, of several metrics at once. It loses stacks beyond caller and callee, threads and times,
- * and of differences what shrank, because costs are not negative.
+ * It holds functions with their lines, and the cost of each, its own and through the functions that
+ * it called, for several metrics at once. It loses stacks beyond caller and callee, threads and
+ * times, and in differences whatever shrank, because costs are not negative.
  *
- * A function that calls itself would be charged twice. So each further occurrence on a stack is a
- * function of its own, f'2, as valgrind's --separate-recs makes them.
- *
- * Readers take what calls a function as all that it has, so functions that are the outermost of
- * some stacks need a caller too: [all].
- *
- * The number of calls is not known: "calls=" has the number of allocations, which readers need not
- * to be 0.
+ * A recursive function would be charged twice. So each further occurrence on a stack is a function
+ * of its own, f'2, as with valgrind's --separate-recs. Readers take the calls of a function as all
+ * that it has, so functions that are outermost in some stacks need a caller too: [all]. The number
+ * of calls is not known: "calls=" has the number of allocations, because readers need a number
+ * other than 0.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,11 +42,11 @@ static const char *const event_names[METRICS][2] = {
 
 /* A function at a recursion level. */
 struct function {
-    uint32_t name, module, file; /* of frames.strings */
+    uint32_t name, module, file; /* indexes into frames.strings */
     uint32_t level;
 };
 
-/* What a function has at a line of its own, or by one of its callees. */
+/* The cost of a function at a line, its own or through one of its callees. */
 struct cost {
     uint32_t function, line;
     uint32_t callee, callee_line; /* CALL_NONE: its own */
@@ -60,7 +57,7 @@ struct callgrind {
     const struct stack_table *table;
     VEC(struct function) functions;
     VEC(struct cost) costs;
-    VEC(uint32_t) next_function, next_cost; /* with the same hash */
+    VEC(uint32_t) next_function, next_cost; /* the next one with the same hash */
     struct map function_index, cost_index;
     uint32_t *function_of; /* node of merged -> function */
     uint32_t root;         /* the function that calls the outermost ones */
@@ -109,7 +106,7 @@ static void find_functions(struct callgrind *c)
 {
     const struct call_tree *t = &c->table->tree;
     const struct merged *m = &c->table->merged;
-    VEC(uint32_t) on_path = {0};                               /* by level-1 function */
+    VEC(uint32_t) on_path = {0}; /* number of calls on the current path, by level-1 function */
     uint32_t *first = xcalloc(t->parent.count, sizeof *first); /* call -> level-1 function */
     struct call_walk walk = {0};
     c->function_of = xcalloc(m->parent.count, sizeof *c->function_of);
@@ -190,7 +187,7 @@ static int by_function(const void *pa, const void *pb)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* A name in one line: "(3) name" the first time, "(3)" from then on. */
+/* Writes a name in one line: "(3) name" the first time, "(3)" from then on. */
 static void put_name(struct strbuf *out, const char *key, bool *said, uint32_t number,
                      const char *text, uint32_t level)
 {
@@ -223,7 +220,7 @@ static void put_function(const struct callgrind *c, struct strbuf *out, const st
              f->level ? frame_table_string(t, f->name) : ROOT, f->level);
 }
 
-/* Amounts are at even places, counts behind them; those are left out where they are not known. */
+/* Amounts are at even positions, each followed by its count; unknown counts are left out. */
 static size_t cost_step(const struct stack_table *t)
 {
     return known_counts(t->profile, t->columns[0].metric) ? 1 : 2;
@@ -301,7 +298,7 @@ int export_callgrind(struct export *e, struct err *err)
         return code;
     for (size_t i = 0; i < table.column_count; i++) {
         own[i] = stack_table_own(&table, i);
-        export_tell_shrunk(e, "callgrind", &table, i, own[i]);
+        export_note_shrunk(e, "callgrind", &table, i, own[i]);
     }
     find_functions(&c);
     add_costs(&c, own, summary);

@@ -1,8 +1,7 @@
 /*
- * chrome: the trace events of Chrome's about:tracing and of Perfetto (ui.perfetto.dev).
- *
- * It holds what every process and thread had live over time, resident memory, marks, and when
- * threads ran. It loses stacks. Times are those of the first process of the recording.
+ * chrome: the trace events of Chrome's about:tracing and of Perfetto (ui.perfetto.dev). It holds
+ * the live bytes of every process and thread over time, resident memory, marks, and when threads
+ * ran. It loses stacks. Times count from the start of the recording's first process.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -143,7 +142,7 @@ static int put_process(struct chrome *c, const struct query *q, struct err *err)
     return 0;
 }
 
-/* Every process, where none is named. */
+/* Writes every process, if none is selected. */
 static int put_all(struct chrome *c, struct err *err)
 {
     const struct recording *r = c->e->recording;

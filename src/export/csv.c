@@ -1,4 +1,4 @@
-/* csv: the tables of the commands, as their own --csv. It loses nothing of them. */
+/* csv: the tables of the commands, the same as their own --csv. It loses nothing. */
 #include "export/tables.h"
 
 int export_csv(struct export *e, struct err *err)

@@ -5,7 +5,7 @@
  * A program point is a stack: all that it allocated, the most that it had, what it had at the
  * process's peak and at the end. It loses threads, marks and accesses. Lifetimes are not recorded
  * block by block: "tl", the sum of all lifetimes, is computed from what was live at the ends of
- * intervals, so blocks that were freed in the interval in which they were allocated add nothing.
+ * intervals. So blocks that were freed in the interval in which they were allocated add nothing.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { TOTAL, OWN_PEAK, AT_PEAK, AT_END, COLUMNS_USED };
 
-/* Microseconds that the blocks of each merged node lived, together. */
+/* The sum of the lifetimes of each merged node's blocks, in microseconds. */
 static uint64_t *lifetimes_of(const struct stack_table *t)
 {
     const struct profile *p = t->profile;

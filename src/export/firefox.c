@@ -2,11 +2,9 @@
  * firefox: the processed profile of the Firefox Profiler (profiler.firefox.com), format version 48.
  *
  * A thread has its allocations and frees over time with their stacks, or with --metric cpu its
- * samples; the process has its live heap and RSS as memory counters, and its marks. It loses counts
+ * samples. The process has its live heap and RSS as memory counters, and its marks. It loses counts
  * and build ids. Times are the ends of intervals: what happened in one interval is one entry for
- * each stack.
- *
- * Frees are entries with negative bytes, at the stack that allocated the blocks.
+ * each stack. Frees are entries with negative bytes, at the stack that allocated the blocks.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,10 +18,10 @@
 #define FORMAT_VERSION 48
 enum { CATEGORY_OTHER, CATEGORY_NATIVE, CATEGORY_PYTHON };
 
-/* What a site had in an interval: at most one allocation entry and one of frees; or a CPU
+/* What a site did in an interval: at most one entry of allocations and one of frees; or a CPU
  * sample. */
 struct event {
-    uint32_t row, interval; /* of profile.rows */
+    uint32_t row, interval; /* in profile.rows */
     uint32_t node;
 };
 
@@ -31,17 +29,18 @@ struct firefox {
     struct export *e;
     struct json j;
     const struct stack_table *table;
-    size_t *first; /* by thread, in events */
+    size_t *first; /* by thread: index into events */
     VEC(struct event) events;
 };
 
-/* The tables of one thread, which has numbers of its own for all that it uses. */
+/* The tables of one thread, which has its own numbers for everything that it uses. */
 struct tables {
     struct strpool strings;
-    uint32_t *stack_of;                         /* node -> number; CALL_NONE: not used */
-    VEC(uint32_t) stacks;                       /* nodes */
-    uint32_t *frame_of;                         /* frame -> number */
-    VEC(uint32_t) frames, func_of_frame, funcs; /* frames; of frames; a frame of each function */
+    uint32_t *stack_of;   /* node -> number; CALL_NONE: not used */
+    VEC(uint32_t) stacks; /* nodes */
+    uint32_t *frame_of;   /* frame -> number */
+    /* Frames; function of each frame; one frame of each function. */
+    VEC(uint32_t) frames, func_of_frame, funcs;
     struct map func_index;
     VEC(uint32_t) modules; /* resources: numbers of strings */
     struct map module_index;
@@ -118,7 +117,7 @@ static void tables_release(struct tables *t)
     map_release(&t->module_index);
 }
 
-/* A column of `count` values that an expression of `i` gives. */
+/* Writes a column of `count` values, each by an expression with `i`. */
 #define COLUMN(key, count, put)                                                                    \
     do {                                                                                           \
         json_array(j, key);                                                                        \
@@ -216,9 +215,9 @@ static void put_functions(struct firefox *x, struct tables *t)
 
 /* --- what happened ---------------------------------------------------------------------------- */
 
-/* One entry of each event that has some of it. */
+/* One entry for each event that has a value of this kind. */
 struct entry {
-    uint32_t domain; /* DOMAIN_CPU: samples; else allocations and frees */
+    uint32_t domain; /* DOMAIN_CPU: samples; otherwise allocations and frees */
     uint64_t allocated, freed;
 };
 
@@ -295,7 +294,7 @@ static void put_allocations(struct firefox *x, const struct tables *t, size_t fr
     json_end(j);
 }
 
-/* Marks are made by a thread. */
+/* A mark belongs to the thread that made it. */
 static void put_marks(struct firefox *x, struct tables *t, size_t thread)
 {
     const struct profile *p = x->table->profile;
@@ -425,7 +424,7 @@ struct point {
     uint64_t time_ns, bytes;
 };
 
-/* Counts are what changed since the sample before. */
+/* A counter's values are changes since the sample before. */
 static void put_counter(struct firefox *x, const char *name, const char *description,
                         const struct point *points, size_t count)
 {
@@ -478,7 +477,7 @@ static void put_counters(struct firefox *x)
     free(change);
 }
 
-/* The rows of the log within the window, in order of thread. */
+/* Collects the rows of the log within the window, in order of thread. */
 static void collect_events(struct firefox *x)
 {
     const struct stack_table *t = x->table;

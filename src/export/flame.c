@@ -104,7 +104,7 @@ static void put_in_order(struct flame *f, double least)
 {
     size_t n = f->nodes.count, count = 0;
     struct sibling *all = xmalloc(n * sizeof *all);
-    uint32_t *first = xcalloc(n + 1, sizeof *first); /* of each node's children, in `all` */
+    uint32_t *first = xcalloc(n + 1, sizeof *first); /* each node's first child, index into `all` */
     for (uint32_t i = 1; i < n; i++) {
         const struct flame_node *node = &f->nodes.items[i];
         if ((double)node->width < least)

@@ -20,8 +20,8 @@
     b.t.textContent = room < 3 ? '' : b.label.length <= room ? b.label : b.label.slice(0, room - 2) + '..';
   }
 
-  // Rows of a tall picture of which nearly all only hands on what its caller has are thin, as flame_svg.c draws them;
-  // which ones depends on what is zoomed to.
+  // In a tall picture, rows that nearly only pass on what their callers have are thin, as flame_svg.c draws them. Which
+  // rows these are depends on the zoom.
   const layout = svg.getElementById('rows'), height = +svg.getAttribute('viewBox').split(' ')[3];
   const number = function (name) { return +layout.getAttribute('data-' + name); };
   if (layout) {
@@ -34,18 +34,18 @@
       path.push(b);
     });
     boxes.forEach(function (b) {
-      b.passes = b.caller && b.w >= number('hands') * b.caller.w - 0.01 && b.callee >= number('hands') * b.w - 0.01;
+      b.passes = b.caller && b.w >= number('passes') * b.caller.w - 0.01 && b.callee >= number('passes') * b.w - 0.01;
     });
   }
 
   function stack() {
-    const telling = [], tops = [boxes[0].y];
+    const full_width = [], tops = [boxes[0].y];
     boxes.forEach(function (b) {
       if (b.g.style.display === 'none') return;
-      telling[b.d] = (telling[b.d] || 0) + (b.passes ? 0 : +b.r.getAttribute('width'));
+      full_width[b.d] = (full_width[b.d] || 0) + (b.passes ? 0 : +b.r.getAttribute('width'));
     });
-    for (let d = 0; d < telling.length; d++)
-      tops.push(tops[d] + (telling[d] < number('least') ? number('thin') : number('row')));
+    for (let d = 0; d < full_width.length; d++)
+      tops.push(tops[d] + (full_width[d] < number('least') ? number('thin') : number('row')));
     boxes.forEach(function (b) {
       if (b.g.style.display === 'none') return;
       const tall = tops[b.d + 1] - tops[b.d];
@@ -79,7 +79,7 @@
     tell();
   }
 
-  // Boxes below a match count once: only the outermost in each column.
+  // Nested matches count once: only the outermost in each column.
   function tell() {
     if (!pattern) { matched.textContent = ''; return; }
     let sum = 0, end = -1;

@@ -1,4 +1,4 @@
-/* A flame graph as JSON: each box with where it lies, for a page that draws it. */
+/* A flame graph as JSON: each box with its position, for a page that draws it. */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -11,7 +11,7 @@ static const char *const titles[COLUMNS] = {
     [MODULE] = "module", [KIND] = "kind",   [NOW] = "now",     [SELF] = "self", [BEFORE] = "before",
 };
 
-/* Numbers of the names that are used, from 1 in the order of their first use. */
+/* Numbers for the names that are used, from 1 in order of first use. */
 struct used_names {
     uint32_t *number;
     VEC(uint32_t) names;

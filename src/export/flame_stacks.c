@@ -12,11 +12,12 @@ static enum flame_kind kind_of(const struct call_frame *f)
                                       : FLAME_NATIVE;
 }
 
-/* What is known of the answer's frames and calls while its stacks are added: a frame occurs in many
- * stacks, and stacks share their outer calls, so texts are made and boxes are found once. */
+/* What is known about the answer's frames and calls while its stacks are added. A frame occurs in
+ * many stacks, and stacks share their outer calls, so texts are made and boxes are found only
+ * once. */
 struct known {
-    struct flame_label *labels; /* of frames; key 0: not made yet */
-    uint32_t *boxes;            /* of calls, from the root; 0: not found yet */
+    struct flame_label *labels; /* by frame; key 0: not made yet */
+    uint32_t *boxes;            /* by call, from the root; 0: not found yet */
 };
 
 static const struct flame_label *label_of(struct flame *flame, const struct answer *a,
@@ -40,7 +41,7 @@ static const struct flame_label *label_of(struct flame *flame, const struct answ
     return label;
 }
 
-/* The box of a call, whose callers are below it. */
+/* The box of a call on top of the boxes of its callers. */
 static uint32_t box_of(struct flame *flame, const struct answer *a, const struct known *known,
                        uint32_t call, bool lines)
 {
@@ -81,14 +82,14 @@ static int64_t amount_of(const struct value *self, const struct flame_shape *sha
     return shape->units > 0 ? (int64_t)((double)self->amount / shape->units) : self->amount;
 }
 
-/* What calls have themselves, and the width of each with all that it called. */
+/* The values of calls themselves, and the width of each including everything that it called. */
 struct call_amounts {
     int64_t *before, *now;
     uint64_t *widths;
 };
 
-/* Of the largest block of each stack and thread there are rows; all else adds up, and the tree has
- * it. */
+/* For the metric `largest`, values are in rows of stack and thread; all other metrics add up, and
+ * are in the tree. */
 static struct call_amounts call_amounts(const struct answer *a, const struct flame_shape *shape)
 {
     size_t calls = a->merged.key.count;
@@ -114,8 +115,7 @@ static struct call_amounts call_amounts(const struct answer *a, const struct fla
     return c;
 }
 
-/* Stacks from the root, of which most calls are too narrow to be seen: only the others get boxes.
- */
+/* Adds stacks from the root. Most calls are too narrow to be seen; only the others get boxes. */
 static void add_wide_stacks(struct flame *flame, const struct answer *a, const struct known *known,
                             const struct flame_shape *shape)
 {

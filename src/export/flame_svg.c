@@ -1,4 +1,4 @@
-/* A flame graph as one SVG file that needs nothing else. */
+/* A flame graph as one self-contained SVG file. */
 #include <math.h>
 #include <string.h>
 
@@ -13,18 +13,21 @@
 #define HEAD       82
 #define LEGEND_Y   72
 #define FOOT       14
-#define TALL       900 /* higher than a window: the root is put where it is seen at once */
+#define TALL       900 /* higher than a window: the root is put where it can be seen at once */
 #define TEXT_SHOWN 21  /* boxes narrower than this have no room for three letters */
 #define LETTER     7.1
 
-/* In a picture higher than a window, a row of which nearly all only hands on what its caller has is
- * drawn thin: a deep stack then opens on where it forks. */
-#define THIN      4
-#define HANDS_ON  0.99 /* of a box's width is its caller's, and is that of one callee */
-#define ROW_LEAST 0.02 /* of the picture is other boxes, in a row with letters */
+/* In a picture higher than a window, a row that nearly only passes on what its callers have is
+ * drawn thin, so that a deep stack shows where it branches. */
+#define THIN 4
+/* A box passes on what its caller has if it has at least this share of its caller's width, and one
+ * callee has at least this share of its own. */
+#define PASSES_ON 0.99
+/* If all other boxes of a row have less than this share of the picture's width, the row is thin. */
+#define ROW_LEAST 0.02
 
-/* Hues by kind of frame, one table a palette: degrees, saturation, lightness; the name moves hue
- * and lightness a little, always the same way. */
+/* Hues by kind of frame, one table per palette: degrees, saturation, lightness. The name shifts hue
+ * and lightness a little, always in the same way. */
 struct hue {
     double hue, span, saturation, lightness;
 };
@@ -72,7 +75,7 @@ static void put_rgb(struct strbuf *out, double r, double g, double b)
                   (unsigned)(b * 255));
 }
 
-/* Red grew, blue shrank, the deeper the more of it changed. */
+/* Red grew, blue shrank; the deeper, the larger the change. */
 static void difference_color(struct strbuf *out, const struct flame_node *n, double scale)
 {
     double before = (double)n->before * scale, now = (double)n->now;
@@ -145,7 +148,7 @@ static void put_label(const char *name, double x, double y, double width, struct
     strbuf_puts(out, "</text>");
 }
 
-/* How the rows of a picture lie: row d is from tops[d] to tops[d + 1], counted from the root's. */
+/* The rows of a picture: row d is from tops[d] to tops[d + 1], counted from the root's. */
 struct rows {
     uint32_t count;
     double *tops;
@@ -176,8 +179,10 @@ static void find_rows(const struct flame *f, double min_width, struct rows *rows
 {
     uint32_t count = drawn_depth(f, min_width) + 1;
     *rows = (struct rows){.count = count, .tops = xcalloc(count + 1, sizeof *rows->tops)};
-    double *telling = xcalloc(count, sizeof *telling); /* widths of boxes that are worth a row */
-    double *callee = xcalloc(f->nodes.count, sizeof *callee); /* the widest of each */
+    /* Total width of boxes that justify a full row. */
+    double *full_width = xcalloc(count, sizeof *full_width);
+    /* Width of each node's widest callee. */
+    double *callee = xcalloc(f->nodes.count, sizeof *callee);
     for (size_t i = f->nodes.count; i-- > 1;) {
         const struct flame_node *n = &f->nodes.items[i];
         callee[n->parent] = fmax(callee[n->parent], width_of(f, n));
@@ -185,18 +190,18 @@ static void find_rows(const struct flame *f, double min_width, struct rows *rows
     for (size_t i = 0; i < f->nodes.count; i++) {
         const struct flame_node *n = &f->nodes.items[i];
         double width = width_of(f, n);
-        bool hands_on = i && width >= HANDS_ON * width_of(f, &f->nodes.items[n->parent]) &&
-                        callee[i] >= HANDS_ON * width;
-        if (n->depth < count && width >= min_width && !hands_on)
-            telling[n->depth] += width;
+        bool passes_on = i && width >= PASSES_ON * width_of(f, &f->nodes.items[n->parent]) &&
+                         callee[i] >= PASSES_ON * width;
+        if (n->depth < count && width >= min_width && !passes_on)
+            full_width[n->depth] += width;
     }
     bool tall = HEAD + FOOT + (double)count * ROW > TALL;
     for (uint32_t d = 0; d < count; d++) {
-        bool thin = tall && telling[d] < ROW_LEAST * WIDTH;
+        bool thin = tall && full_width[d] < ROW_LEAST * WIDTH;
         rows->some_thin |= thin;
         rows->tops[d + 1] = rows->tops[d] + (thin ? THIN : ROW);
     }
-    free(telling);
+    free(full_width);
     free(callee);
 }
 
@@ -205,7 +210,8 @@ static void put_boxes(const struct flame *f, const struct flame_options *o, cons
 {
     const struct flame_node *root = &f->nodes.items[0];
     double scale = o->normalised && root->before ? (double)root->now / (double)root->before : 1;
-    double *x = xcalloc(f->nodes.count, sizeof *x); /* where a node begins, then its next child */
+    /* Where a node begins; then where its next child begins. */
+    double *x = xcalloc(f->nodes.count, sizeof *x);
     x[0] = PAD;
     for (size_t i = 0; i < f->order.count; i++) {
         uint32_t number = f->order.items[i];
@@ -250,7 +256,7 @@ static double put_key(double x, const char *color, const char *name, struct strb
     return x + 17 + LETTER * (double)strlen(name) + 18;
 }
 
-/* What the colours mean, of those that occur. */
+/* Explains the colours that occur. */
 static void put_legend(const struct flame *f, const struct flame_options *o, struct strbuf *out)
 {
     static const char *const names[FLAME_KINDS] = {[FLAME_NATIVE] = "native",
@@ -303,9 +309,9 @@ void flame_write_svg(const struct flame *f, const struct flame_options *o, struc
         svg_label(out, WIDTH - PAD, 54, "class=\"k\" text-anchor=\"end\"",
                   "thin rows: calls that only lead to the next");
         strbuf_printf(out,
-                      "<g id=\"rows\" data-row=\"%d\" data-thin=\"%d\" data-hands=\"%g\" "
+                      "<g id=\"rows\" data-row=\"%d\" data-thin=\"%d\" data-passes=\"%g\" "
                       "data-least=\"%g\" data-foot=\"%d\"></g>\n",
-                      ROW, THIN, HANDS_ON, ROW_LEAST * WIDTH, FOOT);
+                      ROW, THIN, PASSES_ON, ROW_LEAST * WIDTH, FOOT);
     }
     put_boxes(f, &shown, &rows, height, out);
     strbuf_puts(out, "<script><![CDATA[\n");

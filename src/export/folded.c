@@ -1,8 +1,6 @@
 /*
- * Folded stacks: the text that stackcollapse writes and flamegraph.pl reads.
- *
- * It holds one metric at one moment, or a difference with signs. It loses counts, files, lines,
- * libraries, threads and times.
+ * folded: the text that stackcollapse writes and flamegraph.pl reads. It holds one metric at one
+ * moment, or a signed difference. It loses counts, files, lines, libraries, threads and times.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +15,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A name inside a stack must not look like its end. */
+/* A name inside a stack must not look like the end of the stack. */
 static void put_name(struct strbuf *out, const char *name)
 {
     for (; *name; name++)
@@ -46,7 +44,7 @@ void flame_write_folded(const struct flame *f, bool both, struct strbuf *out)
     size_t n = f->nodes.count;
     int64_t *now = xcalloc(n, sizeof *now), *before = xcalloc(n, sizeof *before);
     VEC(char *) lines = {0};
-    for (size_t i = 0; i < n; i++) { /* back to what is each node's own */
+    for (size_t i = 0; i < n; i++) { /* back to the values of each node itself */
         const struct flame_node *node = &f->nodes.items[i];
         now[i] = (int64_t)((uint64_t)now[i] + (uint64_t)node->now);
         before[i] = (int64_t)((uint64_t)before[i] + (uint64_t)node->before);
@@ -77,7 +75,7 @@ void flame_write_folded(const struct flame *f, bool both, struct strbuf *out)
     free(now);
 }
 
-/* What stackcollapse puts behind names: _[k] kernel, _[i] inlined, _[j] jit. */
+/* The suffixes of stackcollapse: _[k] kernel, _[i] inlined, _[j] jit. */
 static enum flame_kind kind_of(char *name)
 {
     size_t size = strlen(name);
@@ -91,7 +89,7 @@ static enum flame_kind kind_of(char *name)
     return kind;
 }
 
-/* The number at the end of a line, which is cut off; false: there is none. */
+/* Cuts off the number at the end of a line; false: there is none. */
 static bool take_number(char *line, int64_t *out)
 {
     char *space = strrchr(line, ' '), *end;

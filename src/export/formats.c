@@ -157,7 +157,7 @@ int export_stacks(struct export *e, struct stack_table *t, struct err *err)
     return stack_table_init(t, e->recording, e->query, heap, count, err);
 }
 
-void export_tell_shrunk(struct export *e, const char *format, const struct stack_table *t,
+void export_note_shrunk(struct export *e, const char *format, const struct stack_table *t,
                         size_t column, const struct value *own)
 {
     enum metric metric = t->columns[column].metric;

@@ -11,8 +11,8 @@
 
 #define SITES_NOTED 5
 
-/* The line that was fitted to a series while it grew, by marks: over time it bends where they are
- * not evenly apart. */
+/* Adds the line that was fitted to a series while it grew. It was fitted by marks, so over time it
+ * bends if the marks are not evenly spaced. */
 static void add_fit(struct plot *plot, const struct growth *g, int line, char *name)
 {
     const struct trend *t = &g->trends[line];
@@ -36,7 +36,7 @@ static char *fit_name(const struct growth *g, int line, const char *name)
     return strbuf_detach(&text);
 }
 
-/* Where the lines begin: growth of a large heap would not be seen above 0. */
+/* The name includes where the line begins: growth of a large heap would not be visible above 0. */
 static char *line_name(const struct growth *g, int line, const char *name)
 {
     struct strbuf text = {0};
@@ -73,7 +73,7 @@ void growth_plot(const struct growth *g, struct strbuf *out)
         struct plot_line *l = plot_add(&plot, *vec_last(&labels));
         l->strong = line == GROWTH_LIVE;
         l->below = line == GROWTH_VM;
-        l->steps = true; /* nothing is known between two marks but the first of them */
+        l->steps = true; /* between two marks only the value at the first is known */
         for (size_t k = 0; k < g->count; k++)
             plot_put(l, (double)g->stamp[k]->time_ns / 1e9,
                      g->series[line][k] - g->series[line][0]);

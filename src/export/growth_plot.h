@@ -1,4 +1,4 @@
-/* growth_plot: what `tidemark growth` compares, as a picture. */
+/* growth_plot: the series of `tidemark growth` as a picture. */
 #ifndef TIDE_EXPORT_GROWTH_PLOT_H
 #define TIDE_EXPORT_GROWTH_PLOT_H
 

@@ -1,10 +1,10 @@
 /*
- * heaptrack: the event list that heaptrack_print and heaptrack_gui open, packed with gzip.
+ * heaptrack: the event list that heaptrack_print and heaptrack_gui open, compressed with gzip.
  *
- * It holds for each stack how much it allocated, how much of that was temporary, what it had at the
+ * For each stack it holds how much it allocated, how much of that was temporary, what it had at the
  * peak and what it never freed: all exactly (export/heaptrack_blocks.h). It loses threads, marks,
  * and the sizes of single blocks; what was live between start, peak and end is a lower bound. A
- * file takes a few bytes for each allocation before it is packed.
+ * file takes a few bytes for each allocation before compression.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,17 +16,17 @@
 #include "export/export.h"
 #include "export/heaptrack_blocks.h"
 
-/* Sizes of a class are two; those of blocks that come and go are there twice, because a block
- * that is freed right after another one with the same number was allocated counts as temporary.
- * So are those of the peak. */
+/* A class has two sizes. For blocks that come and go each size exists twice, because heaptrack
+ * calls a block temporary if it is freed right after another one with the same number was
+ * allocated. The same holds for those of the peak. */
 enum { SMALLER, LARGER, SIZES, COPIES = 2 };
 
-#define ALLOCATIONS 1000000000 /* that a file may have: some GB before it is packed */
+#define ALLOCATIONS 1000000000 /* the most that a file may have: some GB before compression */
 
 struct infos {
     uint32_t of[BLOCK_CLASSES][COPIES][SIZES];
-    uint64_t done[BLOCK_CLASSES]; /* blocks that were allocated so far, */
-    uint64_t freed;               /* and freed, of BLOCKS_PEAK */
+    uint64_t done[BLOCK_CLASSES]; /* blocks of each class that were allocated so far */
+    uint64_t freed;               /* blocks of BLOCKS_PEAK that were freed so far */
 };
 
 struct freed {
@@ -39,16 +39,16 @@ struct heaptrack {
     const struct stack_table *table;
     struct heaptrack_blocks blocks;
     struct libdeflate_compressor *compressor;
-    struct strbuf text;  /* not packed yet */
+    struct strbuf text;  /* not compressed yet */
     struct infos *infos; /* by row of the table */
     uint32_t info_count;
-    uint32_t last; /* that was allocated; 0: something was freed since */
+    uint32_t last; /* the last one that was allocated; 0: something was freed since */
     VEC(struct freed) deferred;
     uint64_t live, most;
     size_t stamp; /* the next one */
 };
 
-/* A part of the file as a gzip member of its own: these may follow each other. */
+/* Compresses a part of the file as a gzip member of its own: members may follow each other. */
 static void pack(struct heaptrack *h)
 {
     struct strbuf *out = h->e->out;
@@ -65,7 +65,7 @@ static void pack_some(struct heaptrack *h)
         pack(h);
 }
 
-/* --- what events refer to --------------------------------------------------------------------- */
+/* --- tables that events refer to -------------------------------------------------------------- */
 
 static uint32_t string_add(struct heaptrack *h, struct strpool *strings, const char *text)
 {
@@ -109,7 +109,7 @@ static void put_stacks(struct heaptrack *h)
 
 static void put_infos(struct heaptrack *h)
 {
-    strbuf_puts(&h->text, "a 0 1\n"); /* number 0 means none: it is never used */
+    strbuf_puts(&h->text, "a 0 1\n"); /* number 0 means none, so it is never used */
     h->info_count = 1;
     for (size_t i = 0; i < h->table->rows.count; i++) {
         const struct site_blocks *s = &h->blocks.sites[i];
@@ -149,7 +149,7 @@ static void free_now(struct heaptrack *h, struct freed f)
     h->last = 0;
 }
 
-/* Frees what had to wait until something else happened. */
+/* Frees blocks that had to wait until something else happened. */
 static void free_deferred(struct heaptrack *h)
 {
     for (size_t i = 0; i < h->deferred.count;) {
@@ -197,7 +197,7 @@ static struct freed peak_block(const struct heaptrack *h, uint32_t row, uint64_t
     return block_at(h, row, BLOCKS_PEAK, k, k + 1 == h->blocks.sites[row].of[BLOCKS_PEAK].count);
 }
 
-/* The one whose allocation makes the peak, and which is freed at once, comes last of all. */
+/* The block whose allocation makes the peak, and which is freed at once, comes last. */
 static bool is_withheld(const struct heaptrack *h, uint32_t row, uint64_t k)
 {
     const struct site_blocks *s = &h->blocks.sites[row];
@@ -307,7 +307,7 @@ static void put_events(struct heaptrack *h)
     strbuf_printf(&h->text, "c %" PRIx64 "\n", p->duration_ns / 1000000);
 }
 
-static void tell_differences(struct heaptrack *h)
+static void note_differences(struct heaptrack *h)
 {
     struct value peak = stack_table_sum(h->table, HEAPTRACK_PEAK);
     if (h->most != (uint64_t)peak.amount)
@@ -366,7 +366,7 @@ int export_heaptrack(struct export *e, struct err *err)
     put_infos(&h);
     put_events(&h);
     pack(&h);
-    tell_differences(&h);
+    note_differences(&h);
     heaptrack_blocks_release(&h.blocks);
     libdeflate_free_compressor(h.compressor);
     vec_release(&h.deferred);

@@ -19,7 +19,7 @@ static bool less(struct blocks *out, struct blocks all, struct blocks part)
     return part.count <= all.count && part.bytes <= all.bytes && (out->count || !out->bytes);
 }
 
-/* Divides them for a number of blocks that stay; false: the bytes do not go with it. */
+/* Divides the blocks into classes, given how many stay; false: the bytes do not fit. */
 static bool divide(struct site_blocks *s, struct blocks total, struct blocks peak,
                    struct blocks end, struct blocks temporary, uint64_t stay, uint64_t stay_bytes)
 {
@@ -42,7 +42,8 @@ static void divide_site(struct site_blocks *s, const struct value *values)
                   peak = blocks_of(values[HEAPTRACK_PEAK]), end = blocks_of(values[HEAPTRACK_END]),
                   temporary = blocks_of(values[HEAPTRACK_TEMPORARY]);
     uint64_t most = least(peak.count, end.count);
-    /* As many stay as can: with as many bytes as both have, or with what one of them has in all. */
+    /* As many as possible stay: with as many bytes as both have, or with all that one of them
+     * has. */
     for (uint64_t fewer = 0; fewer <= most && fewer < 3; fewer++) {
         uint64_t stay = most - fewer;
         uint64_t even = peak.count ? stay * (peak.bytes / peak.count) : 0;
@@ -54,17 +55,17 @@ static void divide_site(struct site_blocks *s, const struct value *values)
     }
     if (divide(s, total, peak, end, temporary, 0, 0))
         return;
-    /* Numbers that contradict each other: a damaged file. */
+    /* The numbers contradict each other: a damaged file. */
     *s = (struct site_blocks){.of = {[BLOCKS_OTHER] = total}};
 }
 
-/* --- when ------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
-/* A row of the log in the order of sites. */
+/* A row of the log, in order of site. */
 struct touch {
     uint32_t interval;
-    uint64_t allocations, temporaries, live; /* live: at its end */
-    struct site_step before, after;          /* the peak; `before` is also for other intervals */
+    uint64_t allocations, temporaries, live; /* live: at the end of the interval */
+    struct site_step before, after; /* the peak; `before` is also used for other intervals */
 };
 
 /* The rows of each site of the table, in order of time. */
@@ -112,7 +113,7 @@ static void collect_touches(struct touches *t, const struct stack_table *table)
     free(live);
 }
 
-/* Blocks that are live at the peak are allocated as late as what was live since permits. */
+/* Blocks that are live at the peak are allocated as late as the live counts since then permit. */
 static void schedule_rise(struct touch *touches, size_t before, struct touch *at_peak,
                           uint64_t at_peak_blocks)
 {
@@ -130,7 +131,8 @@ static void schedule_rise(struct touch *touches, size_t before, struct touch *at
         at_peak->before.risen = at_peak_blocks - risen;
 }
 
-/* Those that do not stay are freed as early as possible, those of the end are allocated as late. */
+/* Blocks that do not stay are freed as early as possible, those of the end are allocated as late as
+ * possible. */
 static void schedule_fall(struct touch *touches, size_t count, const struct site_blocks *s)
 {
     uint64_t stay = s->of[BLOCKS_STAY].count, left = stay + s->of[BLOCKS_PEAK].count;
@@ -153,8 +155,8 @@ static void schedule_fall(struct touch *touches, size_t count, const struct site
     }
 }
 
-/* What comes and goes: temporary ones are known by interval, the others where there are
- * allocations to spare. */
+/* Blocks that come and go: temporary ones are known by interval, the others are put where
+ * allocations are left over. */
 static void schedule_transient(struct touch *touches, size_t count, const struct site_blocks *s,
                                size_t peak)
 {
@@ -181,7 +183,7 @@ static void schedule_row(struct heaptrack_blocks *b, const struct touches *t, ui
     while (before < count && touches[before].interval < b->peak)
         before++;
     bool in_peak = before < count && touches[before].interval == b->peak;
-    if (!in_peak && !before) /* what is there at the peak was never allocated: a damaged file */
+    if (!in_peak && !before) /* what is live at the peak was never allocated: a damaged file */
         at_peak = s->of[BLOCKS_STAY].count = s->of[BLOCKS_PEAK].count = 0;
     if (!in_peak && before)
         touches[before - 1].live = at_peak; /* nothing happened until the peak */
@@ -229,7 +231,7 @@ void heaptrack_blocks_init(struct heaptrack_blocks *b, const struct stack_table 
     *b = (struct heaptrack_blocks){.table = t,
                                    .sites = xcalloc(t->rows.count + 1, sizeof *b->sites)};
     b->peak = profile_peak_interval(p);
-    bool ended = false; /* one allocation is the peak */
+    bool ended = false; /* one allocation makes the peak */
     for (size_t i = 0; i < t->rows.count; i++) {
         struct site_blocks *s = &b->sites[i];
         divide_site(s, t->rows.items[i].values);

@@ -83,7 +83,7 @@ static uint32_t other_location(struct locations *l)
     return l->other = (uint32_t)l->items.count;
 }
 
-/* The call that called the location which begins with this one; 0: none. */
+/* The caller of the location that begins with this call; 0: none. */
 static uint32_t location_caller(const struct locations *l, uint32_t call)
 {
     const struct call_tree *t = &l->table->tree;
@@ -103,12 +103,13 @@ static bool same_location(const struct locations *l, const struct location *a,
     return same;
 }
 
-/* Fills what is not compared. */
+/* Sets the fields that are not compared. */
 static void complete_location(struct locations *l, struct location *one)
 {
     if (!NODE_IS_PYTHON(one->node_address) && NODE_PC(one->node_address) > NODE_POOL + 4096) {
         one->mapping = locations_mapping(l, module_at(l->table->profile, one->node_address));
-        one->address = NODE_PC(one->node_address) - 1; /* of the call, not what follows it */
+        /* The call itself, not the instruction after it. */
+        one->address = NODE_PC(one->node_address) - 1;
     }
     for (uint32_t i = 0; i < one->count; i++) {
         struct location_line *line = &l->lines.items[one->first + i];
@@ -118,7 +119,7 @@ static void complete_location(struct locations *l, struct location *one)
     }
 }
 
-/* The location that begins with a call, and in *outer the call that called it. */
+/* The location that begins with a call, and in *outer its caller. */
 static uint32_t location_of(struct locations *l, uint32_t call, uint32_t *outer)
 {
     const struct call_tree *t = &l->table->tree;

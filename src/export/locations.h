@@ -1,9 +1,9 @@
 /*
- * locations: the code of call stacks as pprof and OTLP have it: strings, functions, mappings and
- * locations, each once and with a number from 1 on. Number 0 is none; of strings it is the empty one.
+ * locations: the code of call stacks in the form of pprof and OTLP: strings, functions, mappings
+ * and locations, each once and numbered from 1. Number 0 is none; for strings it is the empty one.
  *
- * A location is an address with the functions that are inlined there, as far as they are listed.
- * The location "[other]" stands for calls and stacks that are left out.
+ * A location is an address with the functions that are inlined there, if they are listed. The
+ * location "[other]" stands for calls and stacks that are left out.
  *
  * Ownership: borrows the stack table; locations_release frees the rest.
  */
@@ -17,13 +17,13 @@ struct location_function {
 };
 
 struct location_line {
-    uint32_t frame; /* of the stack table; frames.count: "[other]" */
+    uint32_t frame; /* in the stack table; frames.count: "[other]" */
     uint32_t function, line;
 };
 
 struct location {
-    uint64_t node_address; /* what the recording calls it */
-    uint64_t address;      /* of the call; 0: it is not native code */
+    uint64_t node_address; /* as in the recording */
+    uint64_t address;      /* of the call; 0: not native code */
     uint32_t mapping;
     uint32_t first, count; /* in lines, innermost first */
 };
@@ -36,22 +36,22 @@ struct locations {
     VEC(struct location) items;
     VEC(struct location_line) lines;
     uint32_t other;                              /* the location [other]; 0: not yet */
-    struct map function_of, mapping_of, by_hash; /* -> number; of the last, the first with a hash */
-    VEC(uint32_t) next;                          /* by location: another one with the same hash */
+    struct map function_of, mapping_of, by_hash; /* -> number; by_hash: the first one with a hash */
+    VEC(uint32_t) next;                          /* by location: the next one with the same hash */
     uint32_t *of_call;                           /* innermost call of a location -> its number */
 };
 
 void locations_init(struct locations *l, const struct stack_table *table);
 void locations_release(struct locations *l);
 
-/* The number of a text, which becomes UTF-8. */
+/* The number of a text, which is converted to UTF-8. */
 uint32_t locations_string(struct locations *l, const char *text);
 uint32_t locations_mapping(struct locations *l, const struct module *module);
 /* The build id in hexadecimal digits, as a string of the table. */
 uint32_t locations_build_id(struct locations *l, const struct module *module);
 
 /* Appends the numbers of the locations of a stack, innermost first, as varints. If there are more
- * than `max_depth` (0: no limit), the innermost become one [other], and it returns true. The call 0
+ * than `max_depth` (0: no limit), the innermost become one [other], and the result is true. Call 0
  * is what was left out: [other], if there is a limit. */
 bool locations_list(struct locations *l, uint32_t call, size_t max_depth, struct strbuf *list);
 

@@ -66,7 +66,7 @@ static void draw(struct drawing *d, const struct mark_rows *m)
                 continue;
             if (!l) {
                 l = plot_add(&d->plot, fields[f].title);
-                l->steps = true; /* nothing is known between two moments but the first of them */
+                l->steps = true; /* between two moments only the value at the first is known */
                 l->strong = strcmp(fields[f].name, "live_bytes") == 0;
                 l->below = strcmp(fields[f].name, "vm_bytes") == 0;
             }
@@ -110,7 +110,7 @@ void marks_gnuplot(const struct mark_rows *m, struct strbuf *out)
 
 /* --- numpy ------------------------------------------------------------------------------------ */
 
-/* A key as a Python string literal, made a name of its own where it is one of the fields. */
+/* Writes a key as a Python string literal, changed if it is the name of a field. */
 static void put_key(struct strbuf *out, const char *key)
 {
     strbuf_puts(out, "('value_");

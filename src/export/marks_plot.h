@@ -11,7 +11,7 @@
 void marks_plot(const struct mark_rows *m, struct strbuf *out);
 void marks_gnuplot(const struct mark_rows *m, struct strbuf *out);
 /* A structured array: label (64 bytes), then int64 fields; and a float64 for each key of values,
- * NaN where a mark has none. */
+ * NaN if a mark has none. */
 void marks_npy(const struct mark_rows *m, struct strbuf *out);
 
 #endif

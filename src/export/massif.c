@@ -1,11 +1,11 @@
 /*
- * massif: the text of valgrind's heap profiler, which ms_print and massif-visualizer open.
+ * massif: the text format of valgrind's heap profiler, which ms_print and massif-visualizer open.
  *
- * It holds what was live at up to SNAPSHOTS moments. The peak and the last one have all stacks,
- * every tenth of the others those calls that have at least a hundredth. It loses counts, threads
- * and marks. Extra bytes are what the allocator set aside beyond what was asked for.
+ * It holds what was live at up to SNAPSHOTS moments. The peak and the last one have all stacks;
+ * every tenth of the others has the calls with at least a hundredth. It loses counts, threads and
+ * marks. Extra bytes are what the allocator reserved beyond what was requested.
  *
- * Trees go from the function that allocated to its callers. They are printed without being built:
+ * Trees lead from the function that allocated to its callers. They are printed without being built:
  * the stacks of a call are a range of an array, which is sorted by the next caller.
  */
 #include <errno.h>
@@ -15,16 +15,16 @@
 #include "export/export.h"
 
 #define SNAPSHOTS 100
-#define DETAILED  10   /* every so many have a tree */
-#define THRESHOLD 0.01 /* of the whole: calls with less are summed up there */
-#define DEPTH     1000 /* calls in a tree at most: each goes in by a column */
+#define DETAILED  10   /* every so many snapshots have a tree */
+#define THRESHOLD 0.01 /* of the whole: calls with less are summed up */
+#define DEPTH     1000 /* calls in a tree at most: each is indented by a column */
 
 struct massif {
     struct export *e;
     const struct stack_table *table;
-    int64_t *live, *extra; /* by site, at the snapshot that is being made */
+    int64_t *live, *extra; /* by site, at the current snapshot */
     uint64_t *addresses;   /* by frame */
-    uint32_t *node;        /* by site, in the merged tree; 0: not of this export */
+    uint32_t *node;        /* by site: node of the merged tree; 0: not exported */
     unsigned snapshot;
     bool cut; /* a tree was deeper than DEPTH */
 };
@@ -32,7 +32,7 @@ struct massif {
 /* --- trees ------------------------------------------------------------------------------------ */
 
 struct item {
-    uint32_t node; /* in merged: the next call of its stack; 0: there is none */
+    uint32_t node; /* in merged: the next call of its stack; 0: none */
     uint32_t frame;
     uint64_t bytes;
 };
@@ -41,7 +41,7 @@ struct part {
     size_t from, to;
     uint64_t bytes;
     uint32_t frame, depth;
-    size_t places; /* not 0: so many calls below the threshold, in place of one */
+    size_t places; /* not 0: it stands for so many calls below the threshold */
 };
 
 struct parts {
@@ -62,7 +62,8 @@ static int by_size(const void *pa, const void *pb)
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
-/* The next calls of a range of stacks, largest first; those below `least` as one at the end. */
+/* Finds the next calls of a range of stacks, largest first; those below `least` become one at the
+ * end. */
 static void divide(struct massif *m, struct item *items, const struct part *of, double least,
                    struct parts *out)
 {
@@ -192,7 +193,7 @@ static struct window intervals(size_t from, size_t to)
     return (struct window){.since = {.intervals = from}, .at = {.intervals = to}};
 }
 
-/* The peak is inside an interval; sites know what they had then. */
+/* The peak is inside an interval; sites have their values at that moment. */
 static void put_peak(struct massif *m, size_t before)
 {
     const struct profile *p = m->table->profile;

@@ -1,4 +1,4 @@
-/* What a format cannot say of the recording at hand: refusals, and lines for stderr. */
+/* What a format cannot express about a particular recording: refusals, and lines for stderr. */
 #include <errno.h>
 
 #include "answer/imported.h"
@@ -6,7 +6,7 @@
 #include "export/export.h"
 #include "model/known.h"
 
-/* The process that the export is of; the first one of formats that hold all. */
+/* The process that is exported; the first one for formats that hold all. */
 static const struct profile *profile_of(const struct export *e, const struct export_format *f)
 {
     const struct profile *p = e->recording->profiles.items;
@@ -40,7 +40,7 @@ int export_check(const struct export *e, const struct export_format *f, struct e
     return 0;
 }
 
-void export_tell_recording(struct export *e, const struct export_format *f)
+void export_note_recording(struct export *e, const struct export_format *f)
 {
     const struct profile *p = profile_of(e, f);
     if (f->all_said)

@@ -1,9 +1,9 @@
 /*
  * npy: a table of a command as a structured array that numpy.load reads (format version 1.0).
  *
- * A column of numbers is <i8 (<u8 if need be) or <f8, one of texts |S with as many bytes as its
- * longest needs. It loses what is not known: numbers are then -2^63 or NaN, texts empty. Texts are
- * cut at TEXT_BYTES bytes.
+ * A column of numbers is <i8 (<u8 if needed) or <f8, a column of texts is |S with as many bytes as
+ * its longest text needs. It loses which values are unknown: such numbers are -2^63 or NaN, such
+ * texts empty. Texts are cut at TEXT_BYTES bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct npy_column {
 
 struct npy_cell {
     struct cell cell;
-    uint32_t text; /* in texts */
+    uint32_t text; /* index into texts */
 };
 
 struct npy {
@@ -74,7 +74,7 @@ static void take_rows(void *context, const struct rows *r)
     rows_cells(r, &taker);
 }
 
-/* Texts as wide as the longest. */
+/* Texts are as wide as the longest. */
 static void set_widths(struct npy *n)
 {
     for (size_t i = 0; i < n->columns.count; i++) {

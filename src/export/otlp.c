@@ -1,13 +1,12 @@
 /*
- * otlp: OpenTelemetry's profiles, the message ProfilesData of v1development, packed by gzip.
+ * otlp: OpenTelemetry's profiles, the message ProfilesData of v1development, compressed with gzip.
  * Experimental: OpenTelemetry still changes this format.
  *
  * It holds what pprof does: one moment or difference, all stacks with inlined frames, mappings with
  * build ids, threads as attributes. A profile has one type of value, so there is one for each
- * metric's amount and one for its count, all with the same tables of code. It loses marks, times and
- * leaks, and of processes all but one or their sum.
- *
- * In each table, entry 0 is empty and means "none", so the numbers of locations.h fit as they are.
+ * metric's amount and one for its count, all with the same tables of code. It loses marks, times
+ * and leaks; and of several processes it holds only one, or their sum. In each table, entry 0 is
+ * empty and means "none", so the numbers of locations.h can be used unchanged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,7 @@ struct otlp {
     struct profile_writer *writer;
     struct strbuf stacks, attributes; /* entries of the dictionary */
     struct map stack_of;              /* innermost call -> number */
-    struct map attribute_of;          /* key and value -> number */
+    struct map attribute_of;          /* (key, value) -> number */
     struct strbuf samples[PROFILES_MOST];
 };
 
@@ -215,7 +214,7 @@ static void put_profile(struct otlp *o, struct strbuf *out, size_t column, bool 
     proto_message(out, SCOPE_PROFILES_PROFILES, &m);
 }
 
-/* --- what it is a profile of ------------------------------------------------------------------- */
+/* --- the resource ----------------------------------------------------------------------------- */
 
 static void put_resource_attribute(struct strbuf *out, const char *key, size_t key_size,
                                    const char *text, uint64_t number)
@@ -234,7 +233,7 @@ static void put_resource_attribute(struct strbuf *out, const char *key, size_t k
 
 #define RESOURCE_TEXT(out, key, text) put_resource_attribute(out, key, strlen(key), text, 0)
 
-/* Names are those of OpenTelemetry's semantic conventions; labels are the user's. */
+/* The names are those of OpenTelemetry's semantic conventions; labels are the user's. */
 static void put_resource(const struct otlp *o, struct strbuf *out)
 {
     const struct export *e = o->writer->export;

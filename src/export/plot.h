@@ -1,11 +1,11 @@
 /*
  * plot: lines over time as one SVG file, or as data for gnuplot.
  *
- * Lines are given as points; a line is drawn as steps where its value holds until the next point.
+ * Lines are given as points. A line is drawn as steps if its value holds until the next point.
  * Vertical lines stand for marks, numbered points for peaks. The picture is legible on a phone and
- * in print: its script lays it out again for a narrow window, and lines differ in dashes as well as
- * in colour. Lines that are much lower than others would lie on the axis: a line may ask to be
- * drawn below the others, on a scale of its own, if that is so.
+ * in print: its script changes the layout for a narrow window, and lines differ in dashes as well
+ * as in colour. Lines that are much lower than others would be on the axis: such a line can ask to
+ * be drawn below the others, on a scale of its own.
  *
  * Ownership: names and labels are borrowed; points are copied. plot_release frees the rest.
  */
@@ -24,9 +24,9 @@ struct plot_point {
 
 struct plot_line {
     const char *name;
-    bool steps;  /* else straight from point to point */
+    bool steps;  /* otherwise straight from point to point */
     bool strong; /* a thicker line, in black: the process among its threads */
-    bool below;  /* under the other lines, where the two kinds differ much in size */
+    bool below;  /* drawn below the other lines, if the two kinds differ much in size */
     VEC(struct plot_point) points;
 };
 
@@ -40,7 +40,7 @@ struct plot_mark {
 struct plot_peak {
     double x, y;
     unsigned number;
-    bool below;       /* as its line */
+    bool below;       /* as for its line */
     const char *text; /* shown when hovered over */
 };
 
@@ -50,7 +50,7 @@ struct plot {
     const char *title, *subtitle;
     enum plot_unit x_unit, y_unit;
     const char *x_title;
-    const char *panel_titles[2]; /* where there are two; NULL: none */
+    const char *panel_titles[2]; /* if there are two panels; NULL: none */
     VEC(struct plot_line) lines;
     VEC(struct plot_mark) marks;
     VEC(struct plot_peak) peaks;
@@ -60,8 +60,8 @@ struct plot {
 struct plot_line *plot_add(struct plot *p, const char *name);
 void plot_put(struct plot_line *l, double x, double y);
 void plot_svg(const struct plot *p, struct strbuf *out);
-/* One block of "x y" for each line, its name in a comment above; blocks are separated as `index` of
- * gnuplot wants it. */
+/* One block of "x y" for each line, with its name in a comment above; blocks are separated for
+ * gnuplot's `index`. */
 void plot_gnuplot(const struct plot *p, struct strbuf *out);
 void plot_release(struct plot *p);
 

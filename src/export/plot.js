@@ -1,4 +1,4 @@
-// The behaviour of a plot inside its SVG: values under the pointer, lines that are switched off in the legend, and
+// The behaviour of a plot inside its SVG: values under the pointer, lines that can be switched off in the legend, and
 // another layout for narrow windows.
 (function () {
   'use strict';
@@ -10,7 +10,7 @@
   const panels = all('.panel').map(function (g) {
     return { top: data(g, 'top'), bottom: data(g, 'bottom'), y0: data(g, 'y0'), y1: data(g, 'y1') };
   });
-  let left = at('left'), right = at('right'); // of the panels, as they are laid out now
+  let left = at('left'), right = at('right'); // of the panels in the present layout
   const lines = all('.s').map(function (line) {
     return {
       line: line, panel: panels[data(line, 'panel')], name: line.querySelector('title').textContent, color: line.getAttribute('stroke'),
@@ -26,7 +26,7 @@
     return +value.toPrecision(4) + ' ' + names[i];
   }
 
-  // Columns of pixels: from where they are now to where the file has them, and back.
+  // Converts columns of pixels from the present layout to that of the file, and back.
   function filed(x) { return at('left') + (x - left) / (right - left) * (at('right') - at('left')); }
   function shown(x) { return left + (x - at('left')) / (at('right') - at('left')) * (right - left); }
 
@@ -73,8 +73,8 @@
     svg.querySelector('.l[data-i="' + i + '"]').classList.toggle('off', lines[i].off);
   }
 
-  // In a narrow window the panels keep their height and lose width, and the legend gets fewer columns: letters stay as
-  // large as they were.
+  // In a narrow window the panels keep their height and lose width, and the legend gets fewer columns: text keeps its
+  // size.
   const NARROW = 440, wideBox = svg.getAttribute('viewBox').split(' ').map(Number);
   const titles = all('.t').map(function (e) { return { e: e, text: e.textContent }; });
 

@@ -11,18 +11,18 @@
 #define RIGHT  40
 #define TOP    58
 #define BOTTOM 46
-#define LEGEND 20 /* a row of it */
+#define LEGEND 20 /* height of a row */
 #define LETTER 7.3
 
-/* One panel, or two with a gap between. */
+/* One panel, or two with a gap between them. */
 #define ALONE_H 400
 #define UPPER_H 290
 #define LOWER_H 190
 #define GAP     22
-#define APART   4 /* times higher are the lines of one kind, for two panels */
+#define APART   4 /* if the lines of one kind are so many times higher, there are two panels */
 
-#define MARKS_NAMED 30   /* more would write over each other, */
-#define TICK        7    /* and have ticks at the bottom in place of lines */
+#define MARKS_NAMED 30   /* more names would overlap, */
+#define TICK        7    /* and are replaced by ticks at the bottom */
 #define DRAWN       2000 /* points of a line: more than there are columns of pixels */
 
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -33,7 +33,7 @@ static const char *const dashes[] = {"", "7 3", "2 2", "9 3 2 3"};
 #define DASHES (sizeof dashes / sizeof *dashes)
 
 /* What is shown of one axis. */
-#define TICKS_MOST 64 /* far more than an axis has, where its numbers make sense */
+#define TICKS_MOST 64 /* far more than an axis has if its numbers make sense */
 
 struct axis {
     double low, high, step;
@@ -48,7 +48,7 @@ struct panel {
 struct layout {
     struct axis x;
     struct panel panels[2];
-    unsigned count; /* of panels */
+    unsigned count; /* number of panels */
 };
 
 static const struct panel *panel_of(const struct layout *o, bool below)
@@ -71,7 +71,7 @@ static double y_pixel(const struct panel *p, double y)
     return p->bottom - (y - p->y.low) / (p->y.high - p->y.low) * (p->bottom - p->top);
 }
 
-/* A step of which about `wanted` fit: 1, 2 or 5 times a power of ten; of two for bytes. */
+/* A step of which about `wanted` fit: 1, 2 or 5 times a power of ten; for bytes, of two. */
 static double nice_step(double span, double wanted, enum plot_unit unit)
 {
     double rough = span / wanted;
@@ -108,7 +108,7 @@ static void settle(struct axis *y, double steps)
     y->low = floor(y->low / y->step) * y->step;
 }
 
-/* Would one of the two lie on the axis? */
+/* Would one of the two be drawn on the axis? */
 static bool differ(const struct axis *a, const struct axis *b)
 {
     double x = a->high - a->low, y = b->high - b->low;
@@ -198,7 +198,7 @@ static void put_marks(const struct plot *p, const struct layout *o, struct strbu
     }
 }
 
-/* Above the lines, and at the top, where there are fewer of them. */
+/* Above the lines, at the top, where there are fewer of them. */
 static void put_mark_names(const struct plot *p, const struct layout *o, struct strbuf *out)
 {
     for (size_t i = 0; i < p->marks.count && p->marks.count <= MARKS_NAMED; i++) {
@@ -215,7 +215,7 @@ static void put_mark_names(const struct plot *p, const struct layout *o, struct 
     }
 }
 
-/* Of so many points that a column of pixels has several: the lowest and the highest in each. */
+/* If a column of pixels has several points, draws only the lowest and the highest of each. */
 static void put_points(const struct plot_line *l, const struct axis *x, const struct panel *panel,
                        struct strbuf *out)
 {

@@ -1,8 +1,8 @@
 /*
- * pprof: the gzip'd protobuf of `go tool pprof`, Pyroscope, Parca and speedscope.
- *
- * It holds one moment or difference, all stacks with inlined frames, mappings with build ids, and
- * threads as labels. It loses marks, times and leaks, and of processes all but one or their sum.
+ * pprof: the gzip'd protobuf of `go tool pprof`, Pyroscope, Parca and speedscope. It holds one
+ * moment or difference, all stacks with inlined frames, mappings with build ids, and threads as
+ * labels. It loses marks, times and leaks; and of several processes it holds only one, or their
+ * sum.
  */
 #include "base/pprof_fields.h"
 #include "export/profile_writer.h"
@@ -29,7 +29,7 @@ static void put_label(struct profile_writer *w, struct strbuf *m, const char *ke
     proto_message(m, 3, &label);
 }
 
-/* A row without a call is what was left out. */
+/* A row without a call stands for what was left out. */
 static void put_sample(struct profile_writer *w, const struct stack_row *row)
 {
     const struct profile *profile = w->table->profile;

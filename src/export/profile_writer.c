@@ -85,7 +85,7 @@ static void put_rows(struct profile_writer *w, profile_put *put, const struct st
     put(w, rows, count);
 }
 
-/* Fewer rows until it fits: the last of those that are kept is what was left out. */
+/* Writes fewer and fewer rows until the message fits. The last row stands for what was left out. */
 static void put_within(struct profile_writer *w, profile_put *put)
 {
     const struct stack_table *table = w->table;
@@ -108,14 +108,14 @@ static void put_within(struct profile_writer *w, profile_put *put)
         free(rows);
         if (w->message.size <= l->max_bytes || !keep)
             break;
-        /* As if all were equally large, and at least a tenth fewer. */
+        /* Assumes that all rows have the same size, and drops at least a tenth. */
         size_t fits = (size_t)((double)keep * (double)l->max_bytes / (double)w->message.size);
         keep = fits < keep - keep / 10 ? fits : keep - keep / 10 - (keep < 10);
     }
     vec_release(&all);
 }
 
-/* What is not known is not written: it would read as nothing. */
+/* An unknown count is not written: it would be read as 0. */
 static bool counts_are_known(const struct stack_table *t)
 {
     bool known = true;

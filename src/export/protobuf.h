@@ -1,5 +1,5 @@
 /*
- * protobuf: the few kinds of fields that profiles have, appended to a strbuf.
+ * protobuf: the few kinds of fields that profiles need, appended to a strbuf.
  */
 #ifndef TIDE_EXPORT_PROTOBUF_H
 #define TIDE_EXPORT_PROTOBUF_H
@@ -8,7 +8,7 @@
 
 #include "base/strbuf.h"
 
-/* A number; 0 is what a field has that is not there. */
+/* A number; 0 is not written, because a missing field counts as 0. */
 static inline void proto_number(struct strbuf *out, unsigned field, uint64_t value)
 {
     if (!value)
@@ -39,7 +39,7 @@ static inline void proto_text(struct strbuf *out, unsigned field, const char *te
     proto_bytes(out, field, text, strlen(text));
 }
 
-/* A message, or packed numbers, which is then empty again. Its memory is freed. */
+/* Appends a message, or packed numbers, and releases it: it is empty afterwards. */
 static inline void proto_message(struct strbuf *out, unsigned field, struct strbuf *message)
 {
     proto_bytes(out, field, message->data ? message->data : "", message->size);

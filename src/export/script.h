@@ -1,6 +1,5 @@
 /*
- * script: the texts that are compiled into the tool from the files beside this one
- * (scripts/embed.py).
+ * script: the scripts of this folder as strings that are compiled into the tool (scripts/embed.py).
  */
 #ifndef TIDE_EXPORT_SCRIPT_H
 #define TIDE_EXPORT_SCRIPT_H

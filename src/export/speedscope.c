@@ -28,7 +28,7 @@ static void put_frames(struct json *j, const struct stack_table *t)
     json_end(j);
 }
 
-/* Outermost first, as numbers of frames. */
+/* Writes the numbers of frames, outermost first. */
 static void put_stack(struct json *j, const struct merged *m, uint32_t node)
 {
     VEC(uint32_t) frames = {0};
@@ -73,7 +73,7 @@ static void put_profile(struct export *e, struct json *j, const struct stack_tab
     json_u64(j, "startValue", 0);
     json_u64(j, "endValue", sum);
     json_end(j);
-    export_tell_shrunk(e, "speedscope", t, column, own);
+    export_note_shrunk(e, "speedscope", t, column, own);
     free(own);
 }
 

@@ -1,12 +1,11 @@
 /*
- * sqlite: all of a recording as tables for SQL, pandas and DuckDB. docs/export.md documents the
+ * sqlite: a whole recording as tables for SQL, pandas and DuckDB. docs/export.md documents the
  * schema.
  *
- * It holds every process with its stacks and the log of intervals. It loses mappings at other
- * moments than the last, accounts of resident memory, and histograms.
- *
- * Stacks are those of `report --by stack`, and sites.function is what `report` charges, without the
- * defaults that the recording has for reports.
+ * It holds every process with its stacks and the log of intervals. It loses mappings at moments
+ * other than the last, accounts of resident memory, and histograms. Stacks are those of `report
+ * --by stack`, and sites.function is what `report` charges, without the defaults that the recording
+ * has for reports.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -23,7 +22,7 @@ struct database {
     bool bad;
     struct strpool strings;                          /* of functions and frames */
     struct map functions, frames;                    /* keys -> ids */
-    sqlite3_int64 stacks, sites, intervals, process; /* last ids that were given */
+    sqlite3_int64 stacks, sites, intervals, process; /* the last ids that were assigned */
     sqlite3_stmt *add_function, *add_frame, *add_stack, *add_site, *add_interval, *add_change;
 };
 
@@ -53,7 +52,7 @@ static void bind_number(sqlite3_stmt *s, int at, uint64_t value)
     sqlite3_bind_int64(s, at, (sqlite3_int64)value);
 }
 
-/* Empty is NULL. Bytes that are not UTF-8 become U+FFFD, as in JSON. */
+/* Binds a text; an empty one becomes NULL. Bytes that are not UTF-8 become U+FFFD, as in JSON. */
 static void bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     char *decoded = text && *text ? json_decoded(text) : NULL;
@@ -72,7 +71,7 @@ static void insert(struct database *d, sqlite3_stmt *s)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* As reports tell functions apart: by name and library, those of Python by file. */
+/* Functions are identified as in reports: by name and library, those of Python by file. */
 static uint32_t function_id(struct database *d, const struct stack_frame *f)
 {
     const char *where = f->python ? f->file : f->module;
@@ -90,7 +89,7 @@ static uint32_t function_id(struct database *d, const struct stack_frame *f)
     return *id;
 }
 
-/* Frames of several processes may be the same: by function, then by file, line and kind. */
+/* Frames of several processes may be equal: by function, then by file, line and kind. */
 static uint32_t frame_id(struct database *d, const struct stack_frame *f)
 {
     const char *kind = f->python ? "python" : f->inlined ? "inlined" : "native";
@@ -140,7 +139,7 @@ static void add_stacks(struct database *d, const struct stack_table *t)
     free(frames);
 }
 
-/* What a report by function charges: the innermost Python function, if there is one. */
+/* The call that a report by function charges: the innermost Python function, if there is one. */
 static uint32_t charged_call(const struct stack_table *t, const struct stack_row *row)
 {
     const uint32_t *parent = t->tree.parent.items, *frame = t->tree.frame.items;
@@ -203,7 +202,7 @@ static void add_sites(struct database *d, const struct stack_table *t,
     }
 }
 
-/* Metrics whose stacks look alike; those that were not recorded are left out. */
+/* Adds metrics whose stacks look alike; those that were not recorded are left out. */
 static int add_group(struct database *d, const struct query *q, const enum metric *metrics,
                      size_t count, const uint64_t (*sums)[COLUMNS], sqlite3_int64 *ids)
 {
@@ -294,10 +293,10 @@ static int add_process(struct database *d, const struct query *q, const struct p
 
 /* --- tables of commands ----------------------------------------------------------------------- */
 
-/* What a table of a command has before its own columns. */
+/* The columns that a table of a command gets before its own. */
 enum front { FRONT_NONE, FRONT_PROCESS, FRONT_ID };
 
-/* A table that is made when its titles are known, and filled as cells come. */
+/* A table that is created when its titles are known, and filled as cells come. */
 struct filling {
     struct database *d;
     const char *table;
@@ -306,7 +305,7 @@ struct filling {
     VEC(char *) titles;
     VEC(enum column_kind) kinds;
     sqlite3_stmt *insert;
-    size_t at; /* cells of the current row */
+    size_t at; /* number of cells in the current row */
 };
 
 static void take_title(void *context, const char *name, enum column_kind kind)
@@ -376,7 +375,7 @@ static void take_rows(void *context, const struct rows *r)
         make_table(f);
 }
 
-/* What a recording does not have leaves its table out, or empty. */
+/* A table that the recording cannot have is left out, or empty. */
 static void add_table(struct database *d, const struct query *q, const char *table,
                       enum front front)
 {

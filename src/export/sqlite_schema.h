@@ -1,8 +1,7 @@
 /*
- * sqlite_schema: the tables and views of an exported database. docs/export.md describes them.
- *
- * Tables that commands print (threads, marks, stamps, leaks, ...) are made from their columns by
- * sqlite.c.
+ * sqlite_schema: the tables and views of an exported database; docs/export.md describes them.
+ * sqlite.c creates the tables that commands print (threads, marks, stamps, leaks, ...) from their
+ * columns.
  */
 #ifndef TIDE_EXPORT_SQLITE_SCHEMA_H
 #define TIDE_EXPORT_SQLITE_SCHEMA_H
@@ -59,7 +58,7 @@ static const char sqlite_views[] =
     "FROM site_functions JOIN sites ON sites.id = site_functions.site "
     "JOIN functions ON functions.id = site_functions.function "
     "GROUP BY sites.process, domain, site_functions.function;"
-    /* a;b;c of each stack, outermost function first. */
+    /* a;b;c for each stack, outermost function first. */
     "CREATE VIEW stack_names AS WITH RECURSIVE down (id, names) AS ("
     "SELECT stacks.id, name FROM stacks JOIN frames ON frames.id = stacks.frame "
     "JOIN functions ON functions.id = frames.function WHERE parent IS NULL UNION ALL "

@@ -16,7 +16,7 @@ static int measure_columns(struct stack_table *t, struct measure *measures, stru
     return 0;
 }
 
-/* A measure with a value for each site that has one in any column. */
+/* A measure that has a value for each site with a value in any column. */
 static struct measure any_of(const struct stack_table *t, const struct measure *measures)
 {
     struct measure any = {.sites = xcalloc(t->profile->sites.count + 1, sizeof *any.sites),
@@ -119,7 +119,7 @@ void stack_table_join(const struct stack_table *t, struct stack_row *into,
 }
 
 struct rank {
-    double share; /* the largest that it has of a column */
+    double share; /* its largest share of any column */
     uint32_t row;
 };
 
@@ -140,7 +140,7 @@ void stack_table_rank(const struct stack_table *t, struct ranked_rows *out)
 {
     struct ranked_rows rows = {0};
     double sums[STACK_COLUMNS] = {0};
-    uint32_t *of_node = xcalloc(t->merged.parent.count, sizeof *of_node); /* its row, plus 1 */
+    uint32_t *of_node = xcalloc(t->merged.parent.count, sizeof *of_node); /* its row + 1 */
     *out = (struct ranked_rows){0};
     for (size_t i = 0; i < t->rows.count; i++) {
         const struct stack_row *row = &t->rows.items[i];

@@ -1,10 +1,11 @@
 /*
  * stack_table: the call stacks of a process with several metrics side by side.
  *
- * An answer (model/answer.h) has one metric. Other tools' formats want several of the same stack:
- * allocations and what is live, or what was live at the peak and what is left. A row is one site: a
- * stack and the thread that allocated there. Focus, process and moments are those of the query, and
- * stacks look as in `report --by stack`: summed by stack and thread, a column is that report's.
+ * An answer (model/answer.h) has one metric. Formats of other tools need several for the same
+ * stack: allocations and what is live, or what was live at the peak and what is left. A row is one
+ * site: a stack and the thread that allocated there. Focus, process and moments are those of the
+ * query, and stacks look as in `report --by stack`: summed by stack and thread, a column equals
+ * that report.
  *
  * Ownership: borrows recording and query; stack_table_release frees the rest.
  */
@@ -18,14 +19,14 @@
 struct stack_column {
     enum metric metric;
     enum size_kind size;
-    bool ever; /* rows also for what had some of it at another time */
+    bool ever; /* also include rows that had a value at another time */
 };
 
 struct stack_row {
-    uint32_t site;   /* in profile.sites */
+    uint32_t site;   /* index into profile.sites */
     uint32_t call;   /* in tree: the call that is charged, innermost of the stack */
-    uint32_t node;   /* in merged: the same, equal stacks have one number */
-    uint32_t thread; /* in profile.threads; their number: it is not known */
+    uint32_t node;   /* in merged: the same; equal stacks have one number */
+    uint32_t thread; /* index into profile.threads; the number of threads if it is not known */
     struct value values[STACK_COLUMNS];
 };
 
@@ -37,9 +38,10 @@ struct stack_table {
     struct stack_column columns[STACK_COLUMNS];
     struct window windows[STACK_COLUMNS];
     struct frame_table frames;
-    struct call_tree tree; /* its values mean nothing: they only say which stacks there are */
+    struct call_tree tree; /* its values have no meaning: it only says which stacks there are */
     struct merged merged;
-    VEC(struct stack_row) rows; /* in order of site; at least one column is not zero, or ever was */
+    /* In order of site; at least one column is not zero, or was at some time. */
+    VEC(struct stack_row) rows;
 };
 
 /* Errors are those of answer_query for each of the metrics. */
@@ -47,13 +49,13 @@ int stack_table_init(struct stack_table *t, const struct recording *r, const str
                      const struct stack_column *columns, size_t count, struct err *err);
 void stack_table_release(struct stack_table *t);
 
-/* The sum of a column, and for each node of `merged` what its stack has of it: the caller frees
+/* The sum of a column; and for each node of `merged`, what its stack has of it: the caller frees
  * that. */
 struct value stack_table_sum(const struct stack_table *t, size_t column);
 struct value *stack_table_own(const struct stack_table *t, size_t column);
 
-/* Rows of which each stack has one, whatever the thread, those with the largest share of some column
- * first. The caller releases them. */
+/* Rows in which each stack occurs once, whatever the thread; those with the largest share of any
+ * column come first. The caller releases them. */
 struct ranked_rows {
     struct stack_row *items;
     size_t count, capacity;
@@ -66,7 +68,7 @@ void stack_table_join(const struct stack_table *t, struct stack_row *into,
 /* The name of a row's thread; "": not known. */
 const char *stack_table_thread(const struct stack_table *t, const struct stack_row *row);
 
-/* The parts of a frame as text; file and module are "" where they are not known. */
+/* The parts of a frame as text; file and module are "" if they are not known. */
 struct stack_frame {
     const char *name, *file, *module;
     uint32_t line; /* 0: not known */
@@ -74,11 +76,12 @@ struct stack_frame {
 };
 struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame);
 
-/* By frame, the address of some call that it is of; 0: none is known. The caller frees them. */
+/* For each frame, the address of some call that it belongs to; 0: none is known. The caller frees
+ * the result. */
 uint64_t *stack_table_addresses(const struct stack_table *t);
 
-/* The interval that has the peak in it: its own peak is the process's. The time of the peak is
- * known less exactly. The number of intervals: there is none. */
+/* The interval that contains the peak: its own peak equals the process's. (The time of the peak is
+ * known less exactly.) Returns the number of intervals if there is none. */
 size_t profile_peak_interval(const struct profile *p);
 
 /* The command line, words separated by spaces. */

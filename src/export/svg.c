@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character that begins here; 0: it is none. */
+/* The number of bytes of the UTF-8 character that begins here; 0: it is none. */
 static size_t utf8_size(const char *text)
 {
     const uint8_t *c = (const uint8_t *)text;

@@ -192,7 +192,7 @@ static int write_processes(struct export *e, const struct report_sink *sink, str
 static const struct table {
     const char *name;
     table_writer *write;
-    bool presets; /* as the command has them where nothing else is said */
+    bool presets; /* the command's default */
 } tables[] = {{"report", write_report, false},   {"leaks", write_leaks, true},
               {"marks", write_marks, false},     {"stamps", write_stamps, false},
               {"threads", write_threads, false}, {"peaks", write_peaks, false},

@@ -1,8 +1,7 @@
 /*
- * tables: the tables that commands print, by name, for formats that hold tables.
- *
- * The name is the command's, and the rows and columns are those of its --csv; `stamps` is `marks
- * --stamps`, and `processes` is the list that reports begin with.
+ * tables: the tables that commands print, by name, for formats that hold tables. A table has the
+ * command's name, and the rows and columns of its --csv; `stamps` is `marks --stamps`, and
+ * `processes` is the list at the beginning of reports.
  */
 #ifndef TIDE_EXPORT_TABLES_H
 #define TIDE_EXPORT_TABLES_H
@@ -10,7 +9,7 @@
 #include "answer/columns.h"
 #include "export/export.h"
 
-/* Puts e->table (NULL: report) into `out` as CSV; or gives its rows to the sink, if that takes
+/* Appends e->table (NULL: report) to `out` as CSV; or passes its rows to the sink, if that takes
  * rows. -EINVAL: there is no such table. */
 int table_write(struct export *e, const struct report_sink *sink, struct strbuf *out,
                 struct err *err);

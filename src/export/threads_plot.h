@@ -7,17 +7,17 @@
 #include "analyse/threads.h"
 #include "export/plot.h"
 
-#define THREADS_DRAWN 14 /* those with the most; the others are one line */
+#define THREADS_DRAWN 14 /* those with the highest values; the others are one line */
 
 struct threads_plot {
     struct plot plot;
     struct strbuf title, others;
 };
 
-/* `rebase`: RSS less what it was at the beginning. */
+/* `rebase`: subtracts what RSS was at the beginning. */
 void threads_plot_init(struct threads_plot *p, const struct threads *t, bool rebase);
 void threads_plot_release(struct threads_plot *p);
-/* Every thread with its figures, a line each: what has no room in the picture. */
+/* Every thread with its figures, one line each: what has no room in the picture. */
 void threads_legend(const struct threads *t, struct strbuf *out);
 
 #endif

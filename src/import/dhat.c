@@ -2,8 +2,8 @@
  * DHAT's JSON: dhat.out of valgrind --tool=dhat, and dhat-heap.json of the Rust crate dhat.
  *
  * For each stack it has what was allocated in all (tb, tbk), live at the stack's own peak (mb,
- * mbk), at the process's peak (gb, gbk) and at the end (eb, ebk). It knows no moment between, no
- * threads, and no times but those of the Rust crate, which are in microseconds; valgrind counts
+ * mbk), at the process's peak (gb, gbk) and at the end (eb, ebk). It has no moments in between, no
+ * threads, and no times except those of the Rust crate, which are in microseconds; valgrind counts
  * instructions.
  */
 #include <errno.h>
@@ -32,10 +32,10 @@ struct reader {
     VEC(struct point) points;
     VEC(uint32_t) frames; /* numbers in the table */
     VEC(char *) table;    /* "ftbl" */
-    uint64_t text;        /* bytes in it */
+    uint64_t text;        /* the size of its texts in bytes */
     uint64_t version, end, peak, pid;
     char *mode, *unit, *command;
-    bool lives; /* blocks have lifetimes ("bklt"), and so a peak and an end */
+    bool lives; /* blocks have lifetimes ("bklt"), so there is a peak and an end */
 };
 
 bool dhat_is(const char *bytes, size_t size)
@@ -173,7 +173,7 @@ static int take_member(struct reader *r, struct err *err)
     return json_skip(&r->json, token, err);
 }
 
-/* Two entries next to each other with one address: the inner one was inlined. */
+/* If two neighbouring entries have the same address, the inner one was inlined. */
 static int add_points(struct reader *r, struct figures *f, struct err *err)
 {
     struct entry *entries = xcalloc(r->table.count + 1, sizeof *entries);
@@ -226,7 +226,7 @@ static int fill(struct reader *r, struct err *err)
                        UNKNOWN_USABLE | UNKNOWN_LARGEST | UNKNOWN_LOSSES | UNKNOWN_HISTORY |
                        UNKNOWN_MAPPED;
     if (!r->mode || strcmp(r->mode, "heap") != 0)
-        return err_set(err, -EBADMSG, "%s has DHAT's mode '%s'; only 'heap' tells of allocations",
+        return err_set(err, -EBADMSG, "%s has DHAT's mode '%s'; only 'heap' has allocations",
                        r->m->in->name, r->mode ? r->mode : "?");
     if (!r->lives)
         unknown |= UNKNOWN_LIVE | UNKNOWN_PEAK | UNKNOWN_OWN_PEAK;

@@ -63,7 +63,7 @@ uint64_t events_memory(const struct events *e)
            e->blocks.count * 64 + e->log.bytes;
 }
 
-/* What is live now. */
+/* Adds a scan of what is live now. */
 static void scan_end(const struct events *e, size_t sites)
 {
     struct import_live *live = xcalloc(sites + 1, sizeof *live);

@@ -1,8 +1,10 @@
 /*
- * events: allocations and frees one after another, counted as the collector counts them.
+ * events: counts single allocations and frees as the collector does. The ledger and the interval
+ * log are the collector's (collect/counting): the same peak, the same intervals, and memory in
+ * proportion to sites, whatever the number of events.
  *
- * The ledger and the interval log are the collector's (collect/counting): the same peak, the same
- * intervals, memory in proportion to sites, whatever the number of events.
+ * Ownership: events_release frees; events_finish moves the figures into the profile. Not thread-
+ * safe.
  */
 #ifndef TIDE_IMPORT_EVENTS_H
 #define TIDE_IMPORT_EVENTS_H
@@ -16,21 +18,21 @@ struct events {
     struct import *import;
     struct ledger ledger;
     struct interval_log log;
-    struct blocks blocks; /* by address, of files that have addresses */
+    struct blocks blocks; /* by address, for files that have addresses */
     uint64_t now_ns, peak_time_ns;
     uint32_t ticks;
-    bool timed; /* a time was told */
+    bool timed; /* the file has times */
 };
 
 void events_init(struct events *e, struct import *m);
 void events_release(struct events *e);
-/* It is so late now; going back is staying. */
+/* Advances the time; an earlier time is ignored. */
 void events_time(struct events *e, uint64_t now_ns);
-/* The site's number. */
+/* The number of the site. */
 uint32_t events_site(struct events *e, uint32_t node, uint32_t thread, enum domain domain);
 void events_alloc(struct events *e, uint32_t site, uint64_t size);
 void events_free(struct events *e, uint32_t site, uint64_t size, bool temporary);
-/* The process as its tool saw it now. */
+/* Adds a stamp: the process as its tool saw it now. */
 void events_stamp(struct events *e, uint64_t rss_bytes);
 uint64_t events_memory(const struct events *e);
 /* Fills the profile: intervals, sites, the peak, what is live at the end. */

@@ -54,7 +54,7 @@ void figures_finish(struct figures *f)
 {
     struct import *m = f->import;
     struct profile *p = m->profile;
-    for (size_t i = 0; i < p->sites.count; i++) { /* the size that its rows are packed by */
+    for (size_t i = 0; i < p->sites.count; i++) { /* the size that predicts its rows */
         struct site *s = &p->sites.items[i];
         const uint64_t *c = p->rows.items[i].columns;
         s->unit_bytes = s->unit_usable = c[COL_ALLOCS] ? c[COL_BYTES] / c[COL_ALLOCS] : 0;

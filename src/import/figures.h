@@ -1,6 +1,8 @@
 /*
- * figures: sums by stack, as files have them that know no single allocation: one interval, one row
- * for each site. Sums of the same stack are added up.
+ * figures: sums by stack, for files without single allocations: one interval, one row for each
+ * site. Figures of the same stack are added up.
+ *
+ * Ownership: the figures are the profile's; figures_release frees the index. Not thread-safe.
  */
 #ifndef TIDE_IMPORT_FIGURES_H
 #define TIDE_IMPORT_FIGURES_H
@@ -10,13 +12,13 @@
 struct figures {
     struct import *import;
     struct map index; /* node, thread and domain -> site */
-    bool no_rows;     /* the importer makes the rows itself */
+    bool no_rows;     /* the importer adds the rows itself */
 };
 
-/* What a file says of one stack; 0 where it says nothing. */
+/* What a file says about one stack; 0 if it says nothing. */
 struct figure {
     uint64_t bytes, blocks;           /* allocated, or sampled */
-    uint64_t live_bytes, live_blocks; /* of them, at the end */
+    uint64_t live_bytes, live_blocks; /* the part that is live at the end */
     uint64_t peak_bytes, peak_blocks; /* at the peak of the process */
     uint64_t own_bytes, own_blocks;   /* at the stack's own peak */
 };
@@ -27,8 +29,8 @@ void figures_release(struct figures *f);
 uint32_t figures_site(struct figures *f, uint32_t node, uint32_t thread, enum domain domain);
 void figures_add(struct figures *f, uint32_t site, const struct figure *v);
 uint64_t figures_memory(const struct figures *f);
-/* The interval that all of it belongs to, and, unless that is not known, what was live at its end.
- * profile.duration_ns is set before. */
+/* Adds the interval for all of it and, unless that is unknown, what was live at its end.
+ * profile.duration_ns must be set before. */
 void figures_finish(struct figures *f);
 
 #endif

@@ -1,16 +1,16 @@
 /*
  * Folded stacks, as stackcollapse and others write them: "main;f;g 123", the outermost frame first.
  *
- * The file knows one number for each stack, and does not say of what: --metric does. It has no
- * files, lines, libraries, threads or times. "_[k]" behind a name is the kernel, "_[i]" inlined,
- * "_[j]" compiled at run time.
+ * The file has one number for each stack, and does not say of what: --metric does. It has no files,
+ * lines, libraries, threads or times. The suffix "_[k]" is the kernel, "_[i]" inlined, "_[j]"
+ * compiled at run time.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "import/figures.h"
 
-/* The number at the end of a line, which is cut off; false: there is none. */
+/* Cuts off the number at the end of a line; false: there is none. */
 static bool take_number(char *line, uint64_t *out)
 {
     char *space = strrchr(line, ' ');

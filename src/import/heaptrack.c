@@ -39,7 +39,7 @@ struct kind_of_block {
 struct reader {
     struct import *m;
     struct events events;
-    VEC(uint32_t) strings; /* in the recording */
+    VEC(uint32_t) strings; /* indexes into the recording's strings */
     VEC(uint32_t) runs;    /* of "i" */
     VEC(uint32_t) nodes;   /* of "t" */
     VEC(struct kind_of_block) kinds;
@@ -58,7 +58,7 @@ bool heaptrack_is(const char *bytes, size_t size)
            import_hex(&at, &format) && *at == '\n';
 }
 
-/* The next hexadecimal number of a line; false: there is none. */
+/* Parses the next hexadecimal number of a line; false: there is none. */
 static bool next(const char **at, uint64_t *out)
 {
     while (**at == ' ')
@@ -66,7 +66,7 @@ static bool next(const char **at, uint64_t *out)
     return import_hex(at, out);
 }
 
-/* The rest of the line, behind its size. */
+/* The rest of the line, after its size. */
 static const char *text_of(const struct reader *r, const char *at)
 {
     uint64_t size;
@@ -138,7 +138,7 @@ static bool add_trace(struct reader *r, const char *at)
 
 static bool trace_site(struct reader *r, uint64_t trace, uint32_t *site)
 {
-    if (trace > r->nodes.count) /* 0: heaptrack has no stack of it */
+    if (trace > r->nodes.count) /* 0: heaptrack has no stack for it */
         return false;
     *site = events_site(&r->events, trace ? r->nodes.items[trace - 1] : 0, 0, DOMAIN_HEAP);
     return true;
@@ -175,7 +175,7 @@ static void freed(struct reader *r, uint64_t kind)
     }
 }
 
-/* Of raw files: heaptrack_interpret gives each (size, stack) a number, and so do we. */
+/* For raw files: gives each (size, stack) a number, as heaptrack_interpret does. */
 static uint32_t kind_at(struct reader *r, uint32_t site, uint32_t trace, uint64_t size)
 {
     uint64_t hash = (size * UINT64_C(0x9e3779b97f4a7c15)) ^ trace;
@@ -201,8 +201,8 @@ static bool raw_allocation(struct reader *r, const char *at)
         !trace_site(r, trace, &site))
         return false;
     uint32_t kind = kind_at(r, site, (uint32_t)trace, size);
-    /* A block holds the number of its kind in place of a site. One that is there already was
-     * freed without heaptrack's knowledge. */
+    /* A block stores the number of its kind instead of a site. If the address is already there, the
+     * old block was freed without heaptrack noticing. */
     if (blocks_put(&r->events.blocks, &(struct block){.address = pointer, .site = kind}, &old))
         freed(r, old.site);
     allocated(r, kind);
@@ -281,7 +281,7 @@ static bool take_line(struct reader *r, const char *line)
         return true;
     case 'm':
         return module_line(r, at);
-    default: /* comments, suppressions, what later versions add */
+    default: /* comments, suppressions, additions of later versions */
         return true;
     }
 }
@@ -315,10 +315,10 @@ int heaptrack_import(struct import *m, struct err *err)
     import_no_threads(m);
     while ((code = input_line(m->in, &line, err)) > 0) {
         if (!take_line(&r, line)) {
-            code = import_bad_line(m,
-                                   "this is no line of a heaptrack file, or it refers to what "
-                                   "is not there",
-                                   err);
+            code = import_bad_line(
+                m,
+                "this is not a line of a heaptrack file, or it refers to something that is missing",
+                err);
             break;
         }
         if ((code = import_check(m, memory_of(&r), err)))

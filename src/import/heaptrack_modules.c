@@ -12,8 +12,8 @@ void heaptrack_modules_program(struct heaptrack_modules *t, const char *path)
     t->program = xstrdup(path);
 }
 
-/* Numbers at the end of the line follow a path, which may have blanks: they are found from behind.
- */
+/* The numbers at the end of the line follow a path, which may contain blanks, so they are searched
+ * for from the end. */
 static const char *numbers_of(const char *line)
 {
     const char *end = line + strlen(line), *first = end;

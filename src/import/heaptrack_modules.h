@@ -1,8 +1,9 @@
 /*
- * heaptrack_modules: the loaded files that a raw file of heaptrack lists, and the names of addresses
- * in them, found in the files as they are on this machine now.
+ * heaptrack_modules: the loaded files that a raw file of heaptrack lists, and the names of
+ * addresses in them, found in the files as they are on this machine now. heaptrack writes addresses
+ * inside the calling instruction, not return addresses.
  *
- * heaptrack writes addresses inside of the calling instruction, not return addresses.
+ * Ownership: heaptrack_modules_release frees. Not thread-safe.
  */
 #ifndef TIDE_IMPORT_HEAPTRACK_MODULES_H
 #define TIDE_IMPORT_HEAPTRACK_MODULES_H
@@ -12,13 +13,13 @@
 
 struct heaptrack_module {
     uint64_t start, end, base;
-    uint32_t path; /* in paths */
+    uint32_t path; /* index into paths */
 };
 
 struct heaptrack_modules {
     VEC(struct heaptrack_module) items; /* segments, in order of address once `sorted` */
     struct strpool paths;
-    struct map runs; /* address -> run, as long as the list stays as it is */
+    struct map runs; /* address -> run, valid as long as the list does not change */
     struct symbolizer *symbolizer;
     char *program;
     bool sorted;
@@ -26,7 +27,7 @@ struct heaptrack_modules {
 };
 
 void heaptrack_modules_program(struct heaptrack_modules *t, const char *path);
-/* "PATH BASE (START SIZE)*", or "-", with which a new list begins. false: damage. */
+/* "PATH BASE (START SIZE)*", or "-", which begins a new list. false: damage. */
 bool heaptrack_modules_line(struct heaptrack_modules *t, const char *line);
 uint32_t heaptrack_modules_run(struct heaptrack_modules *t, uint64_t address, struct stacks *s);
 void heaptrack_modules_release(struct heaptrack_modules *t);

@@ -137,7 +137,7 @@ int import_take(const struct import_request *q, struct input *in,
     return code;
 }
 
-/* By the first bytes. */
+/* Guesses the format from the first bytes. */
 static int guess(struct input *in, const struct import_format **format, struct err *err)
 {
     const uint8_t *bytes;
@@ -147,7 +147,7 @@ static int guess(struct input *in, const struct import_format **format, struct e
     if (n == 0)
         return err_set(err, -ENODATA, "%s is empty", in->name);
     if (n >= 8 && memcmp(bytes, "tidemark", 8) == 0)
-        return err_set(err, -EBADMSG, "%s is a tidemark recording already", in->name);
+        return err_set(err, -EBADMSG, "%s is already a tidemark recording", in->name);
     char *text = xmalloc((size_t)n + 1);
     memcpy(text, bytes, (size_t)n);
     text[n] = '\0';

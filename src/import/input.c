@@ -15,7 +15,7 @@ static int cannot_unpack(struct input *s, const char *why, struct err *err)
     return err_set(err, -EBADMSG, "%s is damaged: %s", s->name, why);
 }
 
-/* Up to `size` bytes as they are in the file; 0: the end. */
+/* Reads up to `size` bytes as they are in the file; 0: the end. */
 static int64_t take_raw(struct input *s, void *to, size_t size, struct err *err)
 {
     int64_t n;
@@ -105,13 +105,13 @@ static int64_t refill(struct input *s, struct err *err)
     return n;
 }
 
-/* Finds out whether it is packed; what was read for that is used again. */
+/* Finds out whether the file is compressed; the bytes read for that are used again. */
 static int begin(struct input *s, struct err *err)
 {
     static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd}, gzip[] = {0x1f, 0x8b};
     s->in = xmalloc(INPUT_PIECE);
     s->out = xmalloc(INPUT_PIECE);
-    while (s->in_size < sizeof zstd) { /* a pipe may give less at once */
+    while (s->in_size < sizeof zstd) { /* a pipe may return less at once */
         int64_t n = take_raw(s, s->in + s->in_size, INPUT_PIECE - s->in_size, err);
         if (n < 0)
             return (int)n;
@@ -122,7 +122,7 @@ static int begin(struct input *s, struct err *err)
     if (s->in_size >= sizeof zstd && memcmp(s->in, zstd, sizeof zstd) == 0) {
         s->packing = INPUT_ZSTD;
         s->unpacker = must_alloc(ZSTD_createDStream());
-        ZSTD_DCtx_setParameter(s->unpacker, ZSTD_d_windowLogMax, 27); /* 128 MiB at the most */
+        ZSTD_DCtx_setParameter(s->unpacker, ZSTD_d_windowLogMax, 27); /* 128 MiB at most */
     } else if (s->in_size >= sizeof gzip && memcmp(s->in, gzip, sizeof gzip) == 0) {
         s->packing = INPUT_GZIP;
         z_stream *z = s->unpacker = xcalloc(1, sizeof *z);
@@ -149,7 +149,7 @@ int input_open(struct input *s, const char *path, struct err *err)
     bool is_stdin = strcmp(path, "-") == 0;
     struct stat st;
     *s = (struct input){.name = is_stdin ? "standard input" : path};
-    /* Not blocking: some devices wait in open(). */
+    /* Without O_NONBLOCK, some devices would block in open(). */
     s->fd = is_stdin ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (s->fd < 0)
         return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));

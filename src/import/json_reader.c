@@ -18,7 +18,7 @@ static int bad(const struct json_reader *r, const char *why, struct err *err)
     return err_set(err, -EBADMSG, "%s is not the JSON that it should be: %s", r->in->name, why);
 }
 
-/* The next byte; -1: the end; less: an error. */
+/* The next byte; -1: the end; less than -1: an error. */
 static int take(struct json_reader *r, struct err *err)
 {
     uint8_t byte;
@@ -88,7 +88,7 @@ static bool take_escape(struct json_reader *r, struct err *err)
     int32_t unit = c == 'u' ? take_unit(r, err) : -1;
     if (unit < 0)
         return false;
-    if (unit >= 0xd800 && unit < 0xdc00) { /* the first of two */
+    if (unit >= 0xd800 && unit < 0xdc00) { /* the first of a pair */
         if (take(r, err) != '\\' || take(r, err) != 'u')
             return false;
         int32_t low = take_unit(r, err);

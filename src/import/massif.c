@@ -1,11 +1,11 @@
 /*
- * massif.out: the heap at some moments (snapshots), of some of them by stack.
+ * massif.out: the heap at some moments (snapshots), and for some of them by stack.
  *
- * It knows bytes, not blocks, and only what was live. An interval is the time between two
- * snapshots. Of a snapshot without a tree only the sum is known: all of it is at a frame that says
- * so, and what other stacks had then is not known. Stacks with little (--threshold) are summed up
- * by massif under their caller, at a frame of its own. Times are instructions unless massif ran
- * with --time-unit=ms.
+ * It has bytes, not blocks, and only what was live. An interval is the time between two snapshots.
+ * For a snapshot without a tree only the sum is known: all of it is charged to a frame that says
+ * so, and what other stacks had then is not known. Massif sums up small stacks (--threshold) under
+ * their caller, in a frame of its own. Times are instructions unless massif ran with
+ * --time-unit=ms.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,19 +19,19 @@ struct snapshot {
     bool peak;
 };
 
-/* The call that lines below it, which are further in, belong to. */
+/* The call to which more deeply indented lines belong. */
 struct level {
     uint32_t run;
-    uint64_t left;  /* calls into it that are still to come */
-    uint64_t bytes; /* of it that no line below had so far */
-    bool below;     /* a sum of small ones */
+    uint64_t left;  /* how many calls into it are still to come */
+    uint64_t bytes; /* its bytes that no line below has had so far */
+    bool below;     /* it is a sum of small stacks */
 };
 
 struct reader {
     struct import *m;
     struct figures figures;
-    VEC(uint64_t) now;   /* live bytes by site, at the last snapshot, */
-    VEC(uint64_t) next;  /* and at the one that is being read */
+    VEC(uint64_t) now;   /* live bytes by site, at the last snapshot */
+    VEC(uint64_t) next;  /* the same at the snapshot that is being read */
     VEC(uint32_t) named; /* sites in `next` */
     VEC(struct level) levels;
     uint32_t no_stacks;
@@ -55,7 +55,7 @@ static void put(struct reader *r, uint32_t site, uint64_t bytes)
     r->next.items[site] += bytes;
 }
 
-/* The frame of a line, and whether it is a sum of small ones. */
+/* The frame of a line, and whether it is a sum of small stacks. */
 static uint32_t run_of(struct reader *r, char *text, bool *below)
 {
     uint64_t address;
@@ -67,7 +67,8 @@ static uint32_t run_of(struct reader *r, char *text, bool *below)
     return stacks_frame(&r->m->stacks, &f);
 }
 
-/* Lines of a tree are from the allocation outwards: a leaf's stack is all levels from the last. */
+/* The lines of a tree lead from the allocation outwards: a leaf's stack consists of all levels from
+ * the last. */
 static void end_stack(struct reader *r, uint64_t bytes)
 {
     uint32_t node = 0;
@@ -79,7 +80,7 @@ static void end_stack(struct reader *r, uint64_t bytes)
     put(r, figures_site(&r->figures, node, 0, DOMAIN_HEAP), bytes);
 }
 
-/* "n3: 1234 0x1234: f (a.c:3)"; false: damage. */
+/* Parses "n3: 1234 0x1234: f (a.c:3)"; false: damage. */
 static bool tree_line(struct reader *r, char *line)
 {
     const char *at = line + strspn(line, " ");
@@ -104,7 +105,7 @@ static bool tree_line(struct reader *r, char *line)
     if (!calls)
         end_stack(r, bytes);
     while (r->levels.count && !vec_last(&r->levels)->left) {
-        if (vec_last(&r->levels)->bytes && calls) /* rounding, or a caller that is not known */
+        if (vec_last(&r->levels)->bytes && calls) /* rounding, or an unknown caller */
             end_stack(r, vec_last(&r->levels)->bytes);
         r->levels.count--;
         calls = 1;
@@ -112,7 +113,7 @@ static bool tree_line(struct reader *r, char *line)
     return true;
 }
 
-/* All lines of a tree, from its root on. */
+/* Reads all lines of a tree, beginning with its root. */
 static int take_tree(struct reader *r, struct err *err)
 {
     char *line;
@@ -228,7 +229,7 @@ static int take_line(struct reader *r, char *line, struct err *err)
     return 0;
 }
 
-/* The highest of those without stacks, where massif has marked none. */
+/* If massif has marked no peak, uses the highest snapshot without stacks. */
 static void find_peak(struct reader *r)
 {
     struct profile *p = r->m->profile;

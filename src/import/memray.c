@@ -1,7 +1,7 @@
 /*
- * memray's files, read by memray itself: its format changes with each version, and its Python API
+ * memray's files, read by memray itself: its format changes with each version, but its Python API
  * does not. python3 runs the script below, which prints the file's records as lines
- * (memray_records.h); nothing is kept in a file on the way.
+ * (memray_records.h); no intermediate file is written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* Lines that begin with "!" say why it cannot be done. */
+/* Lines that begin with "!" say why it failed. */
 static const char script[] =
     "import sys\n"
     "try:\n"
@@ -117,7 +117,7 @@ bool memray_is(const char *bytes, size_t size)
            (packed && memmem(bytes, size < 64 ? size : 64, "memray", 6));
 }
 
-/* Starts the script; its output is *fd. */
+/* Starts the script; *fd is its output. */
 static int start(const char *python, const char *path, pid_t *pid, int *fd, struct err *err)
 {
     int ends[2];
@@ -156,7 +156,7 @@ int memray_import(struct import *m, struct err *err)
     code = memray_records_import(m, err);
     m->in = file;
     input_release(&lines);
-    if (code) /* it may still write, to nobody */
+    if (code) /* it may still be writing, but nobody reads */
         kill(pid, SIGTERM);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;

@@ -12,7 +12,7 @@
 struct reader {
     struct import *m;
     struct events events;
-    struct figures figures; /* of files that hold sums */
+    struct figures figures; /* for files that hold sums */
     VEC(uint32_t) runs;     /* of "F" */
     VEC(uint32_t) nodes;    /* of "K" */
     VEC(uint64_t) last;     /* by thread: address of its last allocation, if it did nothing since */
@@ -145,7 +145,7 @@ static bool unmapped(struct reader *r, const char *at)
         return true;
     if (size >= b.size) {
         events_free(&r->events, b.site, b.size, false);
-    } else { /* its end stays */
+    } else { /* keeps its end */
         ledger_shrink(&r->events.ledger, b.site, size);
         b.address += size;
         b.size -= size;
@@ -156,7 +156,7 @@ static bool unmapped(struct reader *r, const char *at)
     return true;
 }
 
-/* Of a file that holds sums. */
+/* A record of a file that holds sums. */
 static bool sum(struct reader *r, const char *at, bool peak)
 {
     struct figure v = {0};
@@ -237,7 +237,7 @@ static bool take_line(struct reader *r, char *line)
         return add_thread(r, at);
     case '+':
         return allocation(r, at, DOMAIN_HEAP);
-    case 'm': /* memray counts mappings as it counts blocks, and so its peak has them */
+    case 'm': /* memray counts mappings like blocks, so its peak includes them */
         r->mapped = true;
         return allocation(r, at, DOMAIN_HEAP);
     case '-':

@@ -20,7 +20,7 @@
 
 #include "import/import.h"
 
-/* Reads them from m->in. -ENOPKG, without a sentence: there is no memray. */
+/* Reads them from m->in. -ENOPKG without a sentence: memray is not installed. */
 int memray_records_import(struct import *m, struct err *err);
 
 #endif

@@ -28,17 +28,17 @@ struct reader {
     struct import *m;
     struct events events;
     struct map threads; /* tid -> thread */
-    VEC(uint32_t) runs; /* of the sample that is being read, innermost first */
+    VEC(uint32_t) runs; /* frames of the current sample, innermost first */
     struct sample sample;
     uint32_t thread;
-    bool open;    /* a sample was begun */
-    bool counted; /* of some samples the time is not known */
-    bool several; /* processes */
+    bool open;    /* a sample has begun */
+    bool counted; /* for some samples the time is not known */
+    bool several; /* there are several processes */
     uint64_t first_ns;
     uint64_t samples;
 };
 
-/* "56.789012:" -> ns; false: something else. */
+/* Parses "56.789012:" to ns; false: something else. */
 static bool parse_time(const char *word, uint64_t *ns)
 {
     uint64_t seconds, part, digits = 1000000000;
@@ -53,7 +53,7 @@ static bool parse_time(const char *word, uint64_t *ns)
     return true;
 }
 
-/* The line that a sample begins with. Its words are cut apart. */
+/* Parses the first line of a sample, and cuts it into words. */
 static bool parse_heading(char *line, struct sample *s)
 {
     VEC(char *) words = {0};
@@ -75,8 +75,9 @@ static bool parse_heading(char *line, struct sample *s)
         s->tid = s->pid;
         if (good && *at == '/')
             at++, good = import_number(&at, &s->tid);
+        /* a single number is the thread's */
         else
-            s->pid = 0; /* one number is the thread */
+            s->pid = 0;
         good = good && !*at;
         s->comm = words.items[0];
     }
@@ -213,7 +214,8 @@ static bool take_line(struct reader *r, char *line)
     return at == line || !r->open ? begin_sample(r, at) : add_frame(r, at);
 }
 
-/* Each sample was worth a ns while its time was not known; then all are. */
+/* While times were not known, each sample counted as one ns; if any time is unknown, all samples
+ * do. */
 static void finish(struct reader *r)
 {
     struct profile *p = r->m->profile;

@@ -1,10 +1,11 @@
 /*
- * pprof's profile.proto, packed with gzip or not: sums by stack, of heap profiles what was allocated
- * and what was in use, of CPU profiles samples and time.
+ * pprof's profile.proto, compressed with gzip or not: sums by stack. Heap profiles have what was
+ * allocated and what was in use, CPU profiles have samples and time.
  *
- * Types of values are known by their names (Go's, gperftools' and those that `tidemark export`
- * writes). The message is held in memory and read twice: tables first, for they mostly follow the
- * samples that refer to them. It knows no moments; threads, if samples have a label "thread".
+ * Types of values are recognised by their names (Go's, gperftools' and those that `tidemark export`
+ * writes). The message is held in memory and read twice: tables first, because they mostly follow
+ * the samples that refer to them. It has no moments; it has threads if samples have a label
+ * "thread".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,25 +38,25 @@ struct reader {
     struct import *m;
     struct figures figures;
     VEC(struct text) strings;
-    struct map mappings, functions, locations; /* id -> place */
-    VEC(uint64_t) files;                       /* of mappings: number of a string */
+    struct map mappings, functions, locations; /* id -> index */
+    VEC(uint64_t) files;                       /* by mapping: number of a string */
     VEC(struct function) function;
     VEC(struct location) location;
     struct map threads; /* string -> thread */
-    /* Of each value of a sample: where it goes in struct figure, and times what. */
+    /* For each value of a sample: its field in struct figure, and the factor. */
     struct value_type {
         int field;
         bool cpu;
         uint64_t scale;
     } types[VALUES_MAX];
     size_t type_count;
-    unsigned found; /* bits of fields */
+    unsigned found; /* set of fields */
     bool cpu, samples_counted;
     uint64_t period, time_ns, duration_ns;
     uint64_t cpu_ns, cpu_samples;
 };
 
-/* Of struct figure, and of CPU profiles. */
+/* Fields of struct figure, and those of CPU profiles. */
 enum {
     FIELD_BYTES,
     FIELD_BLOCKS,
@@ -159,7 +160,7 @@ struct pair {
     uint64_t first, second;
 };
 
-/* A message of two numbers, such as ValueType. */
+/* Reads a message of two numbers, such as ValueType. */
 static struct pair pair_of(const struct field *f, uint32_t first, uint32_t second)
 {
     struct protobuf p = protobuf_of(f->bytes, f->size);
@@ -264,7 +265,7 @@ static bool take_location(struct reader *r, const struct field *f)
     return !p.bad;
 }
 
-/* Each of these needs those before it. */
+/* Each table needs those before it. */
 static int take_tables(struct reader *r, const struct strbuf *message, struct err *err)
 {
     static const uint32_t order[] = {PROFILE_STRING, PROFILE_MAPPING, PROFILE_FUNCTION,
@@ -298,7 +299,7 @@ static int take_tables(struct reader *r, const struct strbuf *message, struct er
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Labels: a thread's name, of which there must be one in every sample for threads to be known. */
+/* Labels: a thread's name. Threads are known only if every sample has one. */
 static uint32_t thread_of(struct reader *r, const struct field *label, uint32_t thread)
 {
     struct pair v = pair_of(label, 1, 2);
@@ -326,7 +327,7 @@ struct sample {
     uint32_t thread;
 };
 
-/* A repeated number: one, or several packed. */
+/* A repeated number: a single one, or several packed. */
 static bool take_numbers(const struct field *f, struct sample *s, bool values)
 {
     struct protobuf p = protobuf_of(f->bytes, f->size);
@@ -433,7 +434,7 @@ static int take_samples(struct reader *r, const struct strbuf *message, struct e
     return code ? code : p.bad ? damaged(r, err) : 0;
 }
 
-/* --- what is known ---------------------------------------------------------------------------- */
+/* --- what the profile lacks ------------------------------------------------------------------- */
 
 static uint32_t unknown_of(const struct reader *r)
 {
@@ -489,7 +490,7 @@ int pprof_import(struct import *m, struct err *err)
     struct reader r = {.m = m};
     struct strbuf message = {0};
     figures_init(&r.figures, m);
-    import_no_threads(m); /* of samples without a label */
+    import_no_threads(m); /* for samples without a label */
     int code = read_all(&r, &message, err);
     if (!code && !message.size)
         code = err_set(err, -ENODATA, "%s is empty", m->in->name);

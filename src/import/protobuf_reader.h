@@ -1,6 +1,6 @@
 /*
- * protobuf_reader: the fields of a message in protobuf's encoding, one after another. Never reads
- * past the end: `bad` sticks.
+ * protobuf_reader: the fields of a message in protobuf's encoding, one after another. It never
+ * reads past the end: after an error `bad` stays set.
  */
 #ifndef TIDE_IMPORT_PROTOBUF_READER_H
 #define TIDE_IMPORT_PROTOBUF_READER_H
@@ -16,8 +16,8 @@ struct protobuf {
 
 struct field {
     uint32_t number;
-    uint64_t value;       /* of a number */
-    const uint8_t *bytes; /* of text or a message; NULL: it is a number */
+    uint64_t value;       /* if it is a number */
+    const uint8_t *bytes; /* text or a message; NULL: a number */
     size_t size;
 };
 

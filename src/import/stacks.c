@@ -5,7 +5,7 @@
 
 #define ADDRESS(run)    (UINT64_C(0x10000) + (uint64_t)(run)*16)
 #define STRING_OVERHEAD 64
-#define NODE_BYTES      64 /* of a node and its place in the index */
+#define NODE_BYTES      64 /* of a node and its entry in the index */
 #define FRAME_BYTES     48
 
 void stacks_init(struct stacks *s, struct recording *r, struct profile *p)

@@ -1,10 +1,13 @@
 /*
  * stacks: the names and stacks of an imported profile.
  *
- * Files name functions, not addresses that we could look up, so each distinct run of frames (a
- * function with what was inlined into it) gets a made-up address, as Python's frames have. Nodes
- * are made from the outermost frame inwards, so a parent comes before its children: there are no
- * cycles, whatever the file says.
+ * Files contain names of functions, not addresses that we could look up. So each distinct run of
+ * frames (a function with what was inlined into it) gets an artificial address, as Python's frames
+ * have. Nodes are added from the outermost frame inwards, so a parent comes before its children:
+ * there are no cycles, whatever the file says.
+ *
+ * Ownership: names and nodes are the recording's; stacks_release frees the indexes. Not thread-
+ * safe.
  */
 #ifndef TIDE_IMPORT_STACKS_H
 #define TIDE_IMPORT_STACKS_H
@@ -12,7 +15,7 @@
 #include "base/map.h"
 #include "store/recording.h"
 
-/* One frame as text; NULL or "" where it is not known. */
+/* One frame as text; NULL or "" if it is not known. */
 struct imported_frame {
     const char *function, *module, *file;
     uint32_t line;
@@ -22,9 +25,9 @@ struct imported_frame {
 struct stacks {
     struct recording *recording;
     struct profile *profile;
-    struct map runs;  /* hash of a run -> its number; the next hash where two are the same */
-    struct map nodes; /* parent and run -> node */
-    uint64_t memory;  /* bytes that names and stacks take, about */
+    struct map runs;  /* hash of a run -> its number; if two are equal, the next hash is used */
+    struct map nodes; /* (parent, run) -> node */
+    uint64_t memory;  /* approximate bytes that names and stacks take */
 };
 
 void stacks_init(struct stacks *s, struct recording *r, struct profile *p);
@@ -33,7 +36,7 @@ void stacks_release(struct stacks *s);
 uint32_t stacks_string(struct stacks *s, const char *text);
 /* The number of a run of frames, innermost first. */
 uint32_t stacks_run(struct stacks *s, const struct frame *frames, size_t count);
-/* The same of one frame as text. */
+/* The same for one frame as text. */
 uint32_t stacks_frame(struct stacks *s, const struct imported_frame *f);
 struct frame stacks_make(struct stacks *s, const struct imported_frame *f);
 /* The node of a run that `parent` called; 0 is the root. */

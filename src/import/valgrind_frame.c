@@ -5,7 +5,7 @@
 
 #include "import/import.h"
 
-/* "little.c:14", and of Rust "lib.rs:3:5": file and line. */
+/* Parses "little.c:14", and for Rust "lib.rs:3:5": file and line. */
 static void take_place(char *place, struct imported_frame *f)
 {
     uint64_t numbers[2] = {0};
@@ -16,7 +16,7 @@ static void take_place(char *place, struct imported_frame *f)
         if (!colon || !import_number(&at, &numbers[i]) || *at || numbers[i] > UINT32_MAX)
             break;
         *colon = '\0';
-        f->line = (uint32_t)numbers[i]; /* the last one that is met is the line */
+        f->line = (uint32_t)numbers[i]; /* the last one in the loop is the line */
     }
 }
 
@@ -33,7 +33,7 @@ struct imported_frame valgrind_frame(char *text, uint64_t *address)
     size_t size = strlen(text);
     char *place = NULL;
     for (char *open = strstr(text, " ("); open; open = strstr(open + 1, " ("))
-        place = open; /* names have parentheses, too: the last one counts */
+        place = open; /* names contain parentheses too: the last one counts */
     if (place && place > text && text[size - 1] == ')') {
         text[size - 1] = *place = '\0';
         place += 2;

@@ -8,7 +8,7 @@
 
 #include "import/stacks.h"
 
-/* Cuts the text apart; *address: 0, if there is none. */
+/* Cuts the text into its parts; *address: 0 if there is none. */
 struct imported_frame valgrind_frame(char *text, uint64_t *address);
 
 #endif

@@ -12,7 +12,8 @@ void aggregate_groups(struct answer_rows *out, const struct call_tree *t, const 
 {
     struct value *self = xcalloc(g->count + 1, sizeof *self);
     struct value *total = xcalloc(g->count + 1, sizeof *total);
-    uint32_t *active = xcalloc(g->count + 1, sizeof *active); /* calls on the path, by group */
+    /* Per group: calls on the current path. */
+    uint32_t *active = xcalloc(g->count + 1, sizeof *active);
     struct call_walk walk = {0};
     for (uint32_t c = 1; c < t->parent.count; c++) {
         for (uint32_t left; (left = call_walk_leave(&walk, t, c)) != CALL_NONE;)
@@ -43,7 +44,7 @@ void aggregate_threads(struct answer_rows *out, const struct call_tree *t, const
     struct strpool names = {0};
     struct map rows = {0};
     uint32_t *row_of = xmalloc((p->threads.count + 1) * sizeof *row_of);
-    for (size_t i = 0; i <= p->threads.count; i++) { /* one more: sites of unknown threads */
+    for (size_t i = 0; i <= p->threads.count; i++) { /* one more, for sites of unknown threads */
         const char *name = i < p->threads.count ? p->threads.items[i].name : NULL;
         name = name && *name ? name : "[unknown]";
         uint32_t *row = map_at(&rows, strpool_add(&names, name));

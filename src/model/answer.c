@@ -14,7 +14,8 @@ static int check_shape(const struct query *q, struct err *err)
     if (q->focus.python_only && q->focus.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
     if (q->shape != SHAPE_TABLE && (q->by == BY_STACK || q->by == BY_THREAD))
-        return err_set(err, -EINVAL, "%s goes with --by function, line, library or file, not %s",
+        return err_set(err, -EINVAL,
+                       "%s can be combined with --by function, line, library or file, not %s",
                        q->shape == SHAPE_TREE      ? "--tree"
                        : q->shape == SHAPE_CALLERS ? "--callers"
                                                    : "--callees",
@@ -62,8 +63,8 @@ static int make_rows(struct answer *a, struct err *err)
     return 0;
 }
 
-/* A table of functions, lines or files names what the user wrote. Stacks and trees show all frames
- * anyway, and a library is native. */
+/* A table of functions, lines or files shows the Python code that the user wrote. Stacks and trees
+ * show all frames anyway, and libraries are native. */
 static enum charge charge_of(const struct query *q)
 {
     bool by_code = q->by == BY_FUNCTION || q->by == BY_LINE || q->by == BY_FILE;

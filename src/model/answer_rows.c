@@ -8,7 +8,7 @@ static int compare_amounts(int64_t a, int64_t b)
     uint64_t x = amount_size(a), y = amount_size(b);
     if (x != y)
         return x > y ? -1 : 1;
-    return a == b ? 0 : a > b ? -1 : 1; /* of equal size, growth before shrinking */
+    return a == b ? 0 : a > b ? -1 : 1; /* of equal size: growth comes before shrinking */
 }
 
 static int compare_texts(const char *a, const char *b)

@@ -4,7 +4,7 @@
  * The number of arenas is exact: it is part of the interval log (DOMAIN_ARENA). An arena counts as
  * live memory of the Python line that made CPython allocate it. The collector checked how full the
  * arenas were only now and then, so the check nearest to the moment is used. In recordings with
- * --python=objects arenas are charged to nobody.
+ * --python=objects no line is charged for arenas.
  */
 #ifndef TIDE_MODEL_ARENAS_AT_H
 #define TIDE_MODEL_ARENAS_AT_H
@@ -15,7 +15,7 @@
 
 const struct arena_look *arenas_at(const struct profile *p, uint64_t time_ns); /* NULL: none */
 
-/* Arenas that are part of what is live then. */
+/* The arenas that are part of the live memory at the moment. */
 struct value arenas_live(const struct profile *p, const struct moment *m);
 struct value arenas_live_at_peak(const struct profile *p);
 /* Are they most of the live bytes at the process's peak? */

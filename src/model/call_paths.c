@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The paths of all sites take longer to make than those that one question needs. */
+/* The paths of all sites take longer to build than those that one question needs. */
 #define TAKEN_OFTEN 3
 
-/* What is needed while the paths are built. */
+/* State while the paths are built. */
 struct builder {
     struct call_paths *paths;
     struct frame_table *frames;
@@ -16,7 +16,7 @@ struct builder {
     bool fold_interpreter;
 };
 
-/* Which stacks: where Python's own C code is folded, those with Python frames come first. */
+/* Which stacks: if Python's own C code is folded, stacks with Python frames come first. */
 enum portion { ALL_STACKS, WITH_PYTHON, WITHOUT_PYTHON };
 
 static uint32_t parent_of(const struct profile *p, uint32_t node)
@@ -26,8 +26,8 @@ static uint32_t parent_of(const struct profile *p, uint32_t node)
 }
 
 /*
- * Links the nodes on the paths of sites that count. Marks before climbing, so that it ends on any
- * input; nodes on a cycle never hang below the root and are not visited later.
+ * Links the nodes on the paths of sites that count. It marks a node before climbing, so it ends on
+ * any input; nodes on a cycle are never linked to the root and are not visited later.
  */
 static void link_nodes(struct builder *b, enum portion portion)
 {
@@ -73,7 +73,7 @@ static void enter_node(struct builder *b, uint32_t node)
     uint32_t above = parent_of(b->profile, node), call = p->leaf[above];
     uint16_t flags = p->stack_flags[above];
     struct frame_run run = frame_table_run(b->frames, node);
-    for (uint32_t i = run.count; i-- > 0;) { /* outermost first */
+    for (uint32_t i = run.count; i-- > 0;) { /* the outermost first */
         uint32_t frame = b->frames->list.items[run.first + i];
         uint16_t f = b->frames->frames.items[frame].flags;
         flags |= f;
@@ -127,8 +127,8 @@ static bool lists_interpreter(const struct frame_table *t)
 }
 
 /*
- * The C code of Python is left out of stacks with Python frames, but others have nothing else. So
- * the outer frames that both have are there twice: once for each.
+ * In stacks with Python frames, the C code of Python is left out; other stacks have nothing else.
+ * So outer frames that both kinds share are added twice, once for each kind.
  */
 static void add_calls(struct builder *b)
 {
@@ -143,7 +143,8 @@ static void add_calls(struct builder *b)
     b->fold_interpreter = true;
     visit_nodes(b, enter_node);
     b->fold_interpreter = false;
-    link_nodes(b, WITHOUT_PYTHON); /* after it: which call is charged is decided last */
+    /* Last, because the call that is charged is decided by the last visit. */
+    link_nodes(b, WITHOUT_PYTHON);
     visit_nodes(b, enter_node);
 }
 

@@ -1,17 +1,15 @@
 /*
- * call_paths: the stacks of a profile as paths of calls, whatever was measured on them.
+ * call_paths: the stacks of a profile as paths of calls, without any measure. Inlined frames are
+ * calls of their own; dropped frames are left out. A call tree (model/calltree.h) consists of the
+ * calls that matter to its question, with values.
  *
- * Inlined frames are calls of their own, dropped frames are left out. A call tree (model/calltree.h)
- * has those of them that matter to its question, with values.
+ * For a recording that is held for many questions (store/held.h), the paths of all sites belong to
+ * the frame table, which is kept for the next question. A question about another metric or moment
+ * then picks its calls from these paths, in the same order as if it had built them itself, and does
+ * not read the stacks again.
  *
- * Of a recording that is held for many questions (store/held.h), the paths of all sites belong to
- * the frame table, which is kept for the next question. So a question about another metric or
- * moment picks its calls from them, in the same order as if it had made them itself, and does not
- * look at the stacks again.
- *
- * Invariant: call 0 is the root and no frame; calls are in preorder, so parent[c] < c.
- *
- * Ownership: call_paths_release frees everything but the frame table.
+ * Invariant: call 0 is the root and no frame; calls are in preorder, so parent[c] < c. Ownership:
+ * call_paths_release frees everything but the frame table.
  */
 #ifndef TIDE_MODEL_CALL_PATHS_H
 #define TIDE_MODEL_CALL_PATHS_H
@@ -28,38 +26,40 @@ struct call_numbers {
     size_t count, capacity;
 };
 
-/* Calls with an equal way from the root are one (model/merged.h); made when first needed. */
+/* Calls with equal paths from the root, merged to one node (model/merged.h); built when first
+ * needed. */
 struct merged_paths {
-    uint32_t *of_call;      /* call -> node; NULL: not made yet */
+    uint32_t *of_call;      /* call -> node; NULL: not built yet */
     uint32_t *parent, *key; /* by node: its parent and its frame */
     size_t count;
 };
 
 struct call_paths {
     struct call_numbers parent, frame, node; /* as in a call tree */
-    VEC(uint16_t) flags;   /* call -> flags of its frame, close together in memory */
-    uint32_t *leaf;        /* node -> its innermost listed call */
-    uint16_t *stack_flags; /* node -> flags of all frames of its stack */
-    VEC(uint32_t) order;   /* the nodes that were visited, each after its parent */
-    bool interpreter;      /* Python's own C code is listed in every stack */
+    VEC(uint16_t) flags;                     /* call -> flags of its frame, compact */
+    uint32_t *leaf;                          /* node -> its innermost listed call */
+    uint16_t *stack_flags;                   /* node -> flags of all frames of its stack */
+    VEC(uint32_t) order; /* the nodes that were visited, each after its parent */
+    bool interpreter;    /* Python's own C code is listed in every stack */
     struct merged_paths merged;
 };
 
-/* `wanted`: which sites count; NULL: all of them. */
+/* `wanted`: which sites count; NULL: all. */
 void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted);
 void call_paths_release(struct call_paths *p);
 
-/* After the flags of frames have changed, but for those that decide which calls are listed. */
+/* Call it after flags of frames have changed, other than those that decide which calls are
+ * listed. */
 void call_paths_set_flags(struct call_paths *p, const struct frame_table *frames);
 
-/* For each node the first rule that one frame of its stack satisfies, or SUPPRESS_NONE. The caller
- * frees it. */
+/* For each node, the first rule that one frame of its stack matches, or SUPPRESS_NONE. The caller
+ * frees the result. */
 uint32_t *call_paths_rules(const struct call_paths *p, struct suppress_match *suppress);
 
-/* Of all sites, kept with the frame table; made once it was taken up a few times, or when prepared.
- * NULL: there are none. */
+/* The paths of all sites, kept with the frame table. They are built once the table has been used a
+ * few times, or by call_paths_prepare. NULL: there are none. */
 struct call_paths *call_paths_kept(struct frame_table *frames);
-/* Makes them now, if the table is one to be kept. */
+/* Builds them now, if the table is to be kept. */
 struct call_paths *call_paths_prepare(struct frame_table *frames);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed while the tree is built. */
+/* State while the tree is built. */
 struct builder {
     struct call_tree *tree;
     struct frame_table *frames;
@@ -14,15 +14,15 @@ struct builder {
     enum charge charge;
     struct call_paths *paths; /* kept ones, or `own` */
     struct call_paths own;
-    uint32_t *picked;         /* of kept paths: call there -> call of the tree; NULL: the same */
+    uint32_t *picked;         /* for kept paths: call there -> call of the tree; NULL: the same */
     VEC(uint16_t) call_flags; /* of picked calls */
     struct suppress_match suppress;
-    uint32_t *rule; /* node -> suppression that a frame of its stack satisfies; NULL: none do */
+    uint32_t *rule; /* node -> suppression that a frame of its stack matches; NULL: none do */
     bool any;       /* some site has a value */
-    bool *resized;  /* site -> is it a call of realloc? NULL: nobody asks */
+    bool *resized;  /* site -> is it a call of realloc? NULL: not needed */
 };
 
-/* Has the site a value at the moment that is asked for, or at the other one? */
+/* Does the site have a value at the moment in question, or at the other one? */
 static bool has_value(const struct builder *b, size_t site)
 {
     return !value_is_zero(b->measure->sites[site]) ||
@@ -39,7 +39,7 @@ static uint32_t add_call(struct builder *b, uint32_t parent, uint32_t frame, uin
     return (uint32_t)b->tree->parent.count - 1;
 }
 
-/* Of kept paths those calls that lead to a site with a value; they stay in order. */
+/* Picks the calls of kept paths that lead to a site with a value, in the same order. */
 static void pick_calls(struct builder *b)
 {
     const struct call_paths *p = b->paths;
@@ -80,7 +80,7 @@ static void pick_calls(struct builder *b)
     t->parent.count = t->frame.count = t->node.count = b->call_flags.count = count;
 }
 
-/* Calls of its own, only those that lead to a site with a value. */
+/* Builds its own calls, only those that lead to a site with a value. */
 static void make_calls(struct builder *b)
 {
     struct call_tree *t = b->tree;
@@ -131,11 +131,12 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
     uint32_t user = call;
     while (user && (flags[user] & CALL_STD))
         user = parent[user];
-    /* A stack of nothing else keeps its frames, or nothing would be left to look at. */
+    /* A stack that consists of such frames only keeps them; otherwise nothing would be left to
+     * show. */
     return user && !(flags[user] & CALL_MARKER) ? user : call;
 }
 
-/* Is its innermost frame ours? Further out there may be some of ours in any stack. */
+/* Is its innermost frame the recorder's? Outer frames of the recorder may be in any stack. */
 static bool is_recorders(const struct builder *b, uint32_t node)
 {
     struct frame_run run = frame_table_run(b->frames, node);
@@ -145,7 +146,7 @@ static bool is_recorders(const struct builder *b, uint32_t node)
 
 enum marker { MARKER_UNKNOWN, MARKER_DROPPED, MARKER_RECORDER, MARKERS };
 
-/* The call that stands for stacks without a frame to list, made when first needed. */
+/* The call that stands for stacks without any frame to list, added when first needed. */
 static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t markers[MARKERS])
 {
     bool known = node && node < b->profile->nodes.count;
@@ -183,7 +184,7 @@ static bool *chosen_threads(const struct profile *p, const char *wanted, struct 
     return chosen;
 }
 
-/* A site is one place in the program, so if one block there came from realloc, all did. */
+/* A site is one place in the program: if one block there came from realloc, all did. */
 static bool *resized_sites(const struct profile *p)
 {
     bool *resized = xcalloc(p->sites.count + 1, sizeof *resized);
@@ -193,7 +194,7 @@ static bool *resized_sites(const struct profile *p)
     return resized;
 }
 
-/* Is the site's stack one to leave out? Then it is counted where it belongs. */
+/* Is the site's stack to be left out? Then it is added to the count of its reason. */
 static bool ignore_site(struct builder *b, uint32_t node, uint16_t flags, struct value v,
                         enum allocation allocation, struct value *by_rule)
 {
@@ -279,7 +280,7 @@ static void add_up(struct call_tree *t, const struct measure *m)
         value_join(&t->below[t->parent.items[c]], t->below[c], t->by_max);
 }
 
-/* Whether one of the frames met so far, and of all stacks there are, has the flag. */
+/* Does any frame seen so far, or else any frame of any stack, have the flag? */
 static bool any_frame_has(struct frame_table *t, enum call_flag flag)
 {
     const struct profile *p = t->profile;
@@ -295,7 +296,7 @@ static bool any_frame_has(struct frame_table *t, enum call_flag flag)
     return false;
 }
 
-/* What is asked for in vain is mistyped, or was never there: zeros would hide that. */
+/* A focus that matches nothing is mistyped, or never existed: zeros would hide that. */
 static int check_focus(struct frame_table *t, struct err *err)
 {
     const struct focus *f = t->focus;

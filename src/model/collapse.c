@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* How many intervals there are before the process began to end; all of them if that is not known. */
+/* The number of intervals before the process began to end; all of them if that is not known. */
 static size_t before_exit(const struct profile *p)
 {
     for (size_t i = p->scans.count; i-- > 0;)
@@ -11,7 +11,7 @@ static size_t before_exit(const struct profile *p)
     return p->intervals.count;
 }
 
-/* One interval for those from `from` on; its rows are appended to `rows`, in order of site. */
+/* Joins the intervals [from, to) into one; appends its rows to `rows`, in order of site. */
 static struct interval joined(const struct profile *p, size_t from, size_t to,
                               uint64_t (*sums)[COLUMNS], struct row *rows, size_t *count)
 {

@@ -1,9 +1,8 @@
 /*
- * collapse: the log of a profile in two intervals, up to when the process began to end and the rest,
- * for questions about whole runs alone (tidemark merge). Each site then has at most one row in each,
- * so that what follows need not read a hundred thousand rows again and again.
- *
- * Moments other than start, exit, peak and end mean nothing afterwards.
+ * collapse: reduces the log of a profile to two intervals, up to when the process began to end and
+ * the rest, for questions about whole runs (tidemark merge). Each site then has at most one row in
+ * each, so that later steps need not read a hundred thousand rows again and again. Afterwards only
+ * the moments start, exit, peak and end have a meaning.
  */
 #ifndef TIDE_MODEL_COLLAPSE_H
 #define TIDE_MODEL_COLLAPSE_H

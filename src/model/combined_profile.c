@@ -4,19 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EPOCHS     32768u /* that fit into an address beside the bit of Python */
+#define EPOCHS     32768u /* as many as fit into an address beside the bit for Python */
 #define POOLS_MOST 4095u
-#define NOTES_MOST 64 /* different ones */
+#define NOTES_MOST 64 /* different notes */
 
-/* A process on its way into the whole. */
+/* A process while it is added. */
 struct part {
     const struct profile *from;
     uint64_t offset_ns;
-    uint32_t epoch;              /* its first in the whole, */
-    VEC(uint16_t) epochs;        /* where they follow each other; what they are in it, in order */
-    uint32_t node, thread, site; /* where its own begin */
+    uint32_t epoch; /* its first epoch in the combined profile */
+    /* The epochs that it uses, in order; in the combined profile they follow each other. */
+    VEC(uint16_t) epochs;
+    uint32_t node, thread, site; /* where its own begin in the combined profile */
     size_t row;
-    uint32_t *interval; /* its intervals in the whole; one more: after the last */
+    uint32_t *interval; /* its intervals -> combined intervals; one more, for the end */
 };
 
 struct combination {
@@ -24,17 +25,17 @@ struct combination {
     struct part *parts;
     size_t count;
     struct map pools; /* name of a pool -> its number */
-    uint64_t python;  /* frames of Python so far */
+    uint64_t python;  /* number of Python frames so far */
 };
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-/* Few numbers are used, but not the lowest: samples have theirs far from those of the heap. */
+/* Few epochs are used, but not the lowest: those of samples are far from those of the heap. */
 static void find_epochs(struct part *part)
 {
     const struct profile *p = part->from;
     bool *used = xcalloc(EPOCHS, sizeof *used);
-    used[0] = true; /* of what is in no module */
+    used[0] = true; /* addresses without a module */
     for (size_t i = 0; i < p->nodes.count; i++)
         if (!NODE_IS_PYTHON(p->nodes.items[i].address))
             used[NODE_EPOCH(p->nodes.items[i].address)] = true;
@@ -66,7 +67,7 @@ static int begin_parts(struct combination *w, const struct recording *r, struct 
         find_epochs(part);
         part->offset_ns = p->start_unix_ns - first;
         part->epoch = (uint32_t)epochs;
-        part->node = (uint32_t)nodes - 1; /* node 0 is everybody's, and the first is 1 */
+        part->node = (uint32_t)nodes - 1; /* all share node 0, and the first node is 1 */
         part->thread = (uint32_t)threads;
         part->site = (uint32_t)sites;
         epochs += part->epochs.count;
@@ -95,7 +96,7 @@ static void add_run(struct profile *into, uint64_t address, const struct profile
         *vec_push(&into->frames) = p->frames.items[f];
 }
 
-/* Pools are told apart by name. */
+/* Pools are identified by name. */
 static uint64_t moved_pool(struct combination *w, const struct profile *p, uint32_t run,
                            uint64_t address)
 {
@@ -107,7 +108,8 @@ static uint64_t moved_pool(struct combination *w, const struct profile *p, uint3
     return NODE_POOL + *number;
 }
 
-/* An address that means in the whole what it means in its process; with its symbols. */
+/* Translates an address, so that it means the same in the combined profile, and adds its
+ * symbols. */
 static uint64_t moved_address(struct combination *w, const struct part *part, struct map *seen,
                               uint64_t address)
 {
@@ -118,7 +120,7 @@ static uint64_t moved_address(struct combination *w, const struct part *part, st
                             p->frame_runs.items[run] >= p->frame_runs.items[run + 1] ||
                             p->frame_runs.items[run + 1] > p->frames.count))
         run = MAP_NONE;
-    if (NODE_IS_PYTHON(address)) { /* only the symbols explain it */
+    if (NODE_IS_PYTHON(address)) { /* only its symbols explain it */
         uint32_t *number = map_at(seen, address);
         if (*number == MAP_NONE)
             *number = (uint32_t)w->python++;
@@ -137,7 +139,7 @@ static void add_code(struct combination *w, const struct part *part)
 {
     const struct profile *p = part->from;
     struct map seen = {0};
-    /* What is in no module of this process is not in one of an earlier process. */
+    /* An address without a module must not fall into a module of an earlier process. */
     *vec_push(&w->into->modules) =
         (struct module){.end = UINT64_C(1) << 48, .epoch = part->epoch, .path = xstrdup("")};
     for (size_t i = 0; i < p->modules.count && p->modules.items[i].epoch < EPOCHS; i++) {
@@ -221,15 +223,15 @@ static void add_interval(struct combination *w, const struct end *e)
 }
 
 /*
- * The peak. `live` is what each part has at the end of its last interval, and nothing once it has
- * ended. The sum changes at ends of intervals only, but within one of a part its own highest total
- * is known, and so is what its sites had at the highest of all.
+ * Finds the peak. `live` is what each part has at the end of its last interval; 0 once it has
+ * ended. The sum changes only at ends of intervals. But for each interval of a part, its own
+ * highest total is known, and at the highest of all also what its sites had.
  */
 struct peak {
     uint64_t *live;
     uint64_t sum, highest;
-    size_t at; /* ends before the highest, that one not included */
-    bool own;  /* it is the peak of the part whose interval that one is */
+    size_t at; /* how many ends come before the highest one */
+    bool own;  /* the highest is at the peak of the part that this interval belongs to */
     uint64_t time_ns;
 };
 
@@ -244,7 +246,7 @@ static uint64_t live_change(const struct part *part, const struct interval *v)
     return change;
 }
 
-static void see(struct peak *k, uint64_t sum, size_t at, bool own, uint64_t time_ns)
+static void note_sum(struct peak *k, uint64_t sum, size_t at, bool own, uint64_t time_ns)
 {
     if (sum > k->highest)
         *k = (struct peak){.live = k->live,
@@ -261,7 +263,7 @@ static void follow(struct combination *w, struct peak *k, const struct end *ends
         const struct part *part = &w->parts[ends[i].part];
         const struct profile *p = part->from;
         uint64_t *live = &k->live[ends[i].part];
-        if (ends[i].of >= p->intervals.count) { /* it is gone, with all it had */
+        if (ends[i].of >= p->intervals.count) { /* the process has ended, with all its memory */
             k->sum -= *live;
             *live = 0;
             continue;
@@ -274,16 +276,16 @@ static void follow(struct combination *w, struct peak *k, const struct end *ends
         bool last = ends[i].of + 1 == p->intervals.count;
         bool own = p->peak_bytes && (!ends[i].of || p->peak_time_ns > began) &&
                    (p->peak_time_ns <= v->end_ns || last);
-        /* What this part had inside the interval, beside what the others had at its end. */
+        /* The peak of this part inside the interval, plus what the others had at its end. */
         if (own)
-            see(k, others + p->peak_bytes, i, true, part->offset_ns + p->peak_time_ns);
-        see(k, k->sum, i, false, ends[i].time_ns);
+            note_sum(k, others + p->peak_bytes, i, true, part->offset_ns + p->peak_time_ns);
+        note_sum(k, k->sum, i, false, ends[i].time_ns);
         w->into->intervals.items[part->interval[ends[i].of]].peak_bytes =
             others + (v->peak_bytes > *live ? v->peak_bytes : *live);
     }
 }
 
-/* What each site had then. */
+/* Sets what each site had at the peak. */
 static void set_peak(struct combination *w, const struct peak *k, const struct end *ends)
 {
     struct profile *into = w->into;
@@ -355,9 +357,9 @@ static void add_time(struct combination *w)
     vec_release(&ends);
 }
 
-/* --- what refers to moments ------------------------------------------------------------------- */
+/* --- references to moments -------------------------------------------------------------------- */
 
-/* Of so many intervals of a part, those of the whole that lie before the same moment. */
+/* The number of combined intervals before the same moment. */
 static size_t moved_moment(const struct part *part, size_t intervals)
 {
     size_t last = part->from->intervals.count;
@@ -381,7 +383,7 @@ static void add_marks(struct combination *w)
             m.thread += part->thread;
             m.intervals = moved_moment(part, m.intervals);
             m.stamp.time_ns += part->offset_ns;
-            m.absent_known = false; /* it was counted in one process */
+            m.absent_known = false; /* it was counted for one process only */
             *vec_push(&w->into->marks) = m;
         }
     }
@@ -398,7 +400,7 @@ static const struct scan *scan_of(const struct profile *p, enum scan_kind kind)
     return NULL;
 }
 
-/* All looks of a kind as one, at the end of the whole. */
+/* Joins the scans of one kind from all parts, at the end of the combined profile. */
 static void add_scan(struct combination *w, enum scan_kind kind)
 {
     struct profile *into = w->into;
@@ -435,7 +437,7 @@ static void add_scan(struct combination *w, enum scan_kind kind)
         *vec_push(&into->scans) = all;
 }
 
-/* --- the process it pretends to be ------------------------------------------------------------ */
+/* --- the identity of the combined profile ----------------------------------------------------- */
 
 static void add_notes(struct profile *into, const struct profile *p)
 {
@@ -470,7 +472,8 @@ static void describe(struct combination *w)
         into->complete &= p->complete;
         into->waits += p->waits;
         if (p->sample_bytes > into->sample_bytes)
-            into->sample_bytes = p->sample_bytes; /* what bounds the error of each bounds all */
+            /* The bound of each process's error bounds the whole. */
+            into->sample_bytes = p->sample_bytes;
         into->imported.unknown |= p->imported.unknown;
         into->has_histograms &= p->has_histograms;
         if (p->sampling.cpu_period_ns)

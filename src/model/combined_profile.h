@@ -20,9 +20,9 @@
 #include "base/err.h"
 #include "store/recording.h"
 
-#define COMBINED_PROFILE_WORD "all" /* of --process */
+#define COMBINED_PROFILE_WORD "all" /* the word for --process */
 
-/* Makes it, if it is not there. -E2BIG: there are too many processes; -ENOENT: there is none. */
+/* Makes it, unless it exists. -E2BIG: there are too many processes; -ENOENT: there is none. */
 int combined_profile_make(struct recording *r, struct err *err);
 
 #endif

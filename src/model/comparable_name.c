@@ -20,7 +20,7 @@ static size_t digits(const char *s)
     return strspn(s, "0123456789");
 }
 
-/* The length of ".isra.0" and the like at the end of a name that ends at `end`; 0: none. */
+/* The length of a suffix like ".isra.0" of a name that ends at `end`; 0: none. */
 static size_t suffix_size(const char *name, const char *end)
 {
     static const char *const words[] = {".constprop", ".isra", ".part",     ".cold",
@@ -39,7 +39,7 @@ static size_t suffix_size(const char *name, const char *end)
     return 0;
 }
 
-/* What to leave out at `s`, inside `name`; 0: nothing. */
+/* How many characters to leave out at `s`, inside `name`; 0: none. */
 static size_t mark_size(const char *name, const char *s, bool numbers)
 {
     if (strncmp(s, "[abi:", 5) == 0 || strncmp(s, " [clone ", 8) == 0 ||
@@ -82,7 +82,7 @@ static bool is_named(const struct module *m, const char *name, size_t size)
     return strncmp(base, name, size) == 0 && !base[size];
 }
 
-/* Has `other` the library of that name, to the bit? */
+/* Does `other` have the identical library of that name? */
 static bool has_same(const struct profile *own, const struct recording *other, const char *name,
                      size_t size)
 {
@@ -101,7 +101,8 @@ static bool has_same(const struct profile *own, const struct recording *other, c
     return false;
 }
 
-/* The name without numbers, and the key of all names that it stands for; false: it has none. */
+/* Makes the name without numbers, and the key of all names that it stands for; false: it has no
+ * numbers. */
 static bool numberless(const char *name, struct strbuf *out, uint64_t *key)
 {
     if (!strpbrk(name, "#$'"))
@@ -146,7 +147,7 @@ void comparable_names_release(struct comparable_names *o)
     map_release(&o->numbered[1]);
 }
 
-/* "libx.so+0x12": where the "+" is; NULL: it is a function. */
+/* In "libx.so+0x12", the position of "+"; NULL: it is a function's name. */
 static const char *offset_in(const char *name)
 {
     const char *plus = strrchr(name, '+');

@@ -1,9 +1,10 @@
 /*
- * comparable_name: the name of a function as it is compared between two recordings.
+ * comparable_name: the name of a function in the form in which two recordings are compared.
  *
- * Left out: the clones that optimisers make ("f [clone .constprop.0]", "f.isra.0"), ABI tags
- * ("f[abi:cxx11]"), and, where asked for, the numbers that compilers give to what has no name
- * ("{lambda(int)#2}", "$_0", "{closure#1}"), which change when another one is written before it.
+ * It leaves out: the clones that optimisers make ("f [clone .constprop.0]", "f.isra.0"), ABI tags
+ * ("f[abi:cxx11]"), and, if asked for, the numbers that compilers give to functions without a name
+ * ("{lambda(int)#2}", "$_0", "{closure#1}"). These numbers change when another such function is
+ * added before.
  */
 #ifndef TIDE_MODEL_COMPARABLE_NAME_H
 #define TIDE_MODEL_COMPARABLE_NAME_H
@@ -18,21 +19,21 @@
 void comparable_name(struct strbuf *out, const char *name, bool without_numbers);
 
 /*
- * Names of one recording as their counterparts in another would be found.
+ * Translates names of one recording so that they match those of another.
  *
- * Numbers of what has no name stay where both recordings number the same ones; if one of them has
- * more or others, it cannot be known which is which, and all of them are one. A place without a
- * symbol ("libx.so+0x12") is the same if its library is, to the bit; else all such places of the
- * library are one.
+ * The numbers of functions without a name stay if both recordings have the same ones. If one
+ * recording has more or others, it cannot be known which is which, and all of them become one. A
+ * place without a symbol ("libx.so+0x12") is the same place only in an identical library; otherwise
+ * all such places of the library become one.
  *
- * Ownership: borrows the recordings; comparable_names_release frees the rest. {0} is fine to
- * release.
+ * Ownership: borrows the recordings; comparable_names_release frees the rest. A {0} may be
+ * released.
  */
 struct comparable_names {
     const struct profile *own;
     const struct recording *other;
-    struct map
-        numbered[2]; /* name without numbers -> sum over the names with them, own and other */
+    /* Name without numbers -> sum over the names with numbers, in both recordings. */
+    struct map numbered[2];
 };
 
 void comparable_names_init(struct comparable_names *o, const struct recording *own,

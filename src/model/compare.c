@@ -9,9 +9,9 @@
 
 #include "model/sampled.h"
 
-#define DEVIATIONS 3 /* that chance may make */
+#define DEVIATIONS 3 /* standard deviations that may be chance */
 
-/* --- whose process is it? --------------------------------------------------------------------- */
+/* --- processes and copies --------------------------------------------------------------------- */
 
 static const struct profile *profile_of(const struct recording *r, uint32_t pid)
 {
@@ -21,7 +21,8 @@ static const struct profile *profile_of(const struct recording *r, uint32_t pid)
     return NULL;
 }
 
-/* The copy that it is, or that has started it, from 1; one more than there are: not known. */
+/* The number of the copy (from 1) that the process is or was started by; one more than there are:
+ * not known. */
 static size_t copy_of(const struct compare_input *in, const struct profile *p)
 {
     for (size_t steps = 0; p && steps <= in->together->profiles.count; steps++) {
@@ -131,7 +132,7 @@ static void add_answer(struct compare *c, const struct answer *a, size_t run,
     strbuf_release(&key);
 }
 
-/* Both metrics of one process; one that was not recorded has no rows. */
+/* Asks for both metrics of one process; one that was not recorded has no rows. */
 static int ask(struct compare *c, const struct recording *r, const struct profile *p,
                const struct query *q, size_t run, struct err *err)
 {
@@ -166,8 +167,8 @@ static int ask(struct compare *c, const struct recording *r, const struct profil
 /* --- chance ----------------------------------------------------------------------------------- */
 
 /*
- * Of two counts of independent events, given their sum, the second is binomial. So the bounds of
- * its share (Wilson's, which serve small counts and none) are those of the ratio.
+ * Of two counts of independent events with a given sum, the second is binomial. So the bounds of
+ * its share (Wilson's, which also suit small counts and zero) give the bounds of the ratio.
  */
 static void bound_ratio(struct compared *v, double alone, double together, double alone_units,
                         double together_units)
@@ -188,7 +189,7 @@ static void bound_ratio(struct compared *v, double alone, double together, doubl
 
 /* --- per unit --------------------------------------------------------------------------------- */
 
-/* Recorded ones: samples, or each so-manieth fault. */
+/* The number of recorded events: samples, or one fault in so many. */
 static double events(const struct compare *c, const struct compare_row *r, size_t run, bool total,
                      enum compare_measure m)
 {
@@ -275,7 +276,7 @@ static void order(struct compare *c)
     size_t kept = 0;
     for (size_t i = 0; i < c->rows.count; i++) {
         struct compare_row *r = &c->rows.items[i];
-        if (!r->cells) /* a number of the empty name */
+        if (!r->cells) /* the empty name has a number too */
             continue;
         finish_row(c, r);
         all += fabs(compared_change(r->self[m]));
@@ -298,7 +299,7 @@ static void order(struct compare *c)
     c->rows.count = kept;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- compare_query ---------------------------------------------------------------------------- */
 
 static int count_runs(struct compare *c, const struct compare_input *in, struct err *err)
 {

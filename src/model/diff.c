@@ -10,9 +10,9 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* --- asking both -------------------------------------------------------------------------------*/
+/* --- asking both ------------------------------------------------------------------------------ */
 
-/* "PID" is meant for both, "PID,PID" one for each. */
+/* "PID" is for both recordings, "PID,PID" has one for each. */
 static void pick_process(struct diff_side *side, int which, const char *process)
 {
     const char *comma = process ? strchr(process, ',') : NULL;
@@ -47,13 +47,13 @@ static int ask(struct diff *d, struct err *err)
             if (window_resolve(s->profile, s->query.since, s->query.at, &w, &why) == 0)
                 s->answer.totals = totals_of(s->profile, &w);
         }
-        if (codes[i] == -EINVAL || codes[i] == -ENODATA) /* what was not measured is not nothing */
+        if (codes[i] == -EINVAL || codes[i] == -ENODATA) /* not measured is not the same as zero */
             return name_file(s, codes[i], &s->missing, err);
     }
     return codes[0] && codes[1] ? name_file(&d->side[1], codes[1], &d->side[1].missing, err) : 0;
 }
 
-/* --- joining -----------------------------------------------------------------------------------*/
+/* --- joining ---------------------------------------------------------------------------------- */
 
 static struct diff_row *row_of(struct diff *d, struct map *rows, uint64_t key)
 {
@@ -70,7 +70,7 @@ static void join_row(struct diff *d, struct map *rows, int which, uint64_t key,
 {
     struct diff_row *r = row_of(d, rows, key);
     bool by_max = d->side[which].answer.tree.by_max;
-    if (!r->there[which]) { /* rows come largest first, so this is the one to show */
+    if (!r->there[which]) { /* rows come largest first, so this one is shown */
         r->name = row->name;
         r->module = row->module;
         r->file = row->file;
@@ -83,7 +83,7 @@ static void join_row(struct diff *d, struct map *rows, int which, uint64_t key,
     value_join(&r->total[which], row->total, by_max);
 }
 
-/* Files of one side that the other has not, by their name without folder. */
+/* Files that only one side has, by their names without folder. */
 struct loose {
     struct map count[2]; /* name -> how many */
     struct map there[2]; /* path -> 1 */
@@ -128,7 +128,7 @@ static uint64_t file_key(struct diff *d, const struct loose *l, int which, const
     return only_here && paired ? (uint64_t)1 << 32 | base : whole;
 }
 
-/* The program is the program, whatever its file is called. */
+/* The program's own file matches, whatever it is called. */
 static bool is_program(const struct diff_side *s, const struct answer_row *row)
 {
     return s->profile->executable && strcmp(row->name, base_name(s->profile->executable)) == 0;
@@ -191,7 +191,7 @@ static void join_stacks(struct diff *d, struct map *rows)
     }
 }
 
-/* A tree's rows come from the root outwards, so the last one of each depth is the parent. */
+/* A tree's rows come from the root outwards, so the last row of the depth before is the parent. */
 static void join_tree(struct diff *d, struct map *rows)
 {
     VEC(uint32_t) path = {0};
@@ -287,8 +287,8 @@ static void cut_table(struct diff *d)
     d->rows.count = kept;
 }
 
-/* Keeps the rows with the largest changes and the way to them, and puts them in a tree's order.
- * Rows come sorted. */
+/* Keeps the rows with the largest changes and the path to each, and puts them into the order of a
+ * tree. The rows come sorted. */
 static void order_tree(struct diff *d)
 {
     size_t nodes = d->nodes.count, kept = 0;
@@ -309,7 +309,8 @@ static void order_tree(struct diff *d)
              n = d->nodes.items[n].parent, kept++)
             link[n].listed = true;
     }
-    for (size_t i = d->rows.count; i-- > 0;) { /* smallest first, each in front of its siblings */
+    /* Smallest first, each put in front of its siblings. */
+    for (size_t i = d->rows.count; i-- > 0;) {
         uint32_t n = d->rows.items[i].node, parent = d->nodes.items[n].parent;
         if (!link[n].listed) {
             leave_out(d, &d->rows.items[i]);

@@ -7,7 +7,7 @@
 
 #include "model/name.h"
 
-/* Which groups are the function asked for. */
+/* Which groups are the function in question. */
 static bool *groups_named(const struct group *g, const char *function, struct err *err)
 {
     bool *named = xcalloc(g->count + 1, sizeof *named), any = false;
@@ -29,7 +29,7 @@ static bool *groups_named(const struct group *g, const char *function, struct er
     return NULL;
 }
 
-/* Sums by the group on the other side of the call; one more for the edge of the stack. */
+/* Sums by the group on the other side of the call, and one more for the end of the stack. */
 struct edges {
     const struct call_tree *tree;
     const struct group *group;
@@ -55,7 +55,7 @@ static int edges_init(struct edges *e, const struct call_tree *t, const struct g
     return 0;
 }
 
-/* Group of a call; the root has the number past the last. */
+/* The group of a call; for the root, the number after the last group. */
 static uint32_t side(const struct edges *e, uint32_t call)
 {
     return call ? e->group->of_frame[e->tree->frame.items[call]] : e->group->count;
@@ -85,7 +85,8 @@ static void edges_finish(struct edges *e, struct answer_rows *out, struct answer
     free(e->total);
 }
 
-/* Adds what concerns the function itself; true if `call` is its outermost call on the path. */
+/* Adds the values of the function itself. Returns whether `call` is its outermost call on the
+ * path. */
 static bool enter_named(struct edges *e, uint32_t call)
 {
     const struct call_tree *t = e->tree;
@@ -116,7 +117,7 @@ static void add_caller(struct edges *e, uint32_t call)
         value_join(&e->total[caller], t->below[call], t->by_max);
 }
 
-/* For each call what is below it in stacks without a further call of the function. */
+/* For each call, the value below it in stacks without a further call of the function. */
 static struct value *below_without(const struct edges *e)
 {
     const struct call_tree *t = e->tree;

@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-#define Z 1.959964 /* standard deviations to either side that hold 95 % */
+#define Z 1.959964 /* 95 % of a normal distribution are within so many standard deviations */
 
-/* A damaged file may hold any numbers. */
+/* A damaged file may contain any number. */
 static int64_t bounded(double bytes)
 {
     return bytes < 0x1p62 ? (int64_t)bytes : INT64_C(1) << 62;
 }
 
-/* The ends are the solutions x of (bytes - x)^2 = Z^2 * x * period. */
+/* The ends of the interval are the solutions x of (bytes - x)^2 = Z^2 * x * period. */
 struct estimate estimate_of(const struct profile *p, int64_t bytes)
 {
     const double period = (double)p->sample_bytes, value = bytes > 0 ? (double)bytes : 0;

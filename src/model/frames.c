@@ -13,7 +13,7 @@
 #include "model/presets.h"
 #include "model/rust_name.h"
 
-#define FEW_FRAMES 65536 /* room is made for so many at once */
+#define FEW_FRAMES 65536 /* initial room */
 
 static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
 {
@@ -24,7 +24,7 @@ static void take_suppressions(struct frame_table *t, const struct recorded_defau
         s->rules.items[i].only_leaks = d->kind == DEFAULT_OF_PROGRAM;
 }
 
-/* A --within of the question stands instead of the recorded one; what is ignored adds up. */
+/* A --within of the question replaces the recorded one; --ignore adds to the recorded one. */
 static void take_defaults(struct frame_table *t)
 {
     for (size_t i = 0; i < t->recording->defaults.count; i++) {
@@ -110,7 +110,7 @@ void frame_table_release(struct frame_table *t)
         frame_table_free(t);
 }
 
-/* The hash of a frame, by which it is found again. */
+/* A hash to find equal frames. */
 static uint64_t frame_hash(const struct call_frame *f)
 {
     uint32_t words[] = {f->name, f->module, f->file, f->line, (uint32_t)f->kind << 16 | f->flags};
@@ -133,17 +133,18 @@ static uint32_t intern(struct frame_table *t, struct call_frame f)
     return number;
 }
 
-/* What the patterns of the question say of each string of a table, asked once for each. */
-struct said {
+/* The flags of each string of a table according to the question's patterns, computed once for
+ * each. */
+struct pattern_answers {
     const struct focus *focus;
     const struct strpool *strings;
-    uint16_t *flags; /* PATTERN_NOT_ASKED: not asked yet */
+    uint16_t *flags; /* PATTERN_NOT_ASKED: not computed yet */
 };
 
 #define PATTERN_FLAGS     (CALL_WITHIN | CALL_IGNORED)
 #define PATTERN_NOT_ASKED UINT16_MAX
 
-static uint16_t said_of(struct said *s, uint32_t name)
+static uint16_t answer_for(struct pattern_answers *s, uint32_t name)
 {
     if (s->flags[name] == PATTERN_NOT_ASKED) {
         const char *text = strpool_get(s->strings, name);
@@ -156,17 +157,18 @@ static uint16_t said_of(struct said *s, uint32_t name)
 void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
 {
     size_t strings = t->recording->strings.strings.count;
-    struct said said = {.focus = focus,
-                        .strings = &t->strings,
-                        .flags = xmalloc((t->strings.strings.count + 1) * sizeof *said.flags)};
-    memset(said.flags, 0xff, (t->strings.strings.count + 1) * sizeof *said.flags);
+    struct pattern_answers answers = {
+        .focus = focus,
+        .strings = &t->strings,
+        .flags = xmalloc((t->strings.strings.count + 1) * sizeof *answers.flags)};
+    memset(answers.flags, 0xff, (t->strings.strings.count + 1) * sizeof *answers.flags);
     map_release(&t->index);
     t->focus = focus;
     for (uint32_t i = 0; i < t->frames.count; i++) {
         struct call_frame *f = &t->frames.items[i];
         f->flags &= (uint16_t)~PATTERN_FLAGS;
         if (!f->unmatched)
-            f->flags |= said_of(&said, f->name);
+            f->flags |= answer_for(&answers, f->name);
         uint32_t *head = map_at(&t->index, frame_hash(f));
         t->next.items[i] = *head;
         *head = i;
@@ -175,9 +177,9 @@ void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
         struct renamed *known = &t->functions[i];
         known->flags &= (uint16_t)~PATTERN_FLAGS;
         if (known->name != MAP_NONE && !(known->flags & CALL_ALLOCATOR))
-            known->flags |= said_of(&said, known->name);
+            known->flags |= answer_for(&answers, known->name);
     }
-    free(said.flags);
+    free(answers.flags);
     if (t->paths)
         call_paths_set_flags(t->paths, t);
 }
@@ -189,7 +191,7 @@ uint32_t frame_table_marker(struct frame_table *t, const char *name)
                                          .unmatched = true});
 }
 
-/* The name after renaming and what the focus says about it. */
+/* The name after renaming, and the flags that the focus gives it. */
 static struct renamed examine(struct frame_table *t, const char *name)
 {
     struct renamed out = {0};
@@ -253,13 +255,13 @@ static bool is_in_path(const struct frame_table *t, const char *file)
     return false;
 }
 
-/* Inlined functions of the standard library may lack their namespace: their file tells. */
+/* Inlined functions of the standard library may lack their namespace, but their file shows it. */
 static bool is_std_file(const char *path)
 {
     return strstr(path, "/include/c++/") || strstr(path, "libstdc++-v3/") || rust_file_is_std(path);
 }
 
-/* python3.11, libpython3.11.so.1.0: what is called is what the Python frames say. */
+/* python3.11, libpython3.11.so.1.0: Python frames say what is called there. */
 static bool is_interpreter(const char *module)
 {
     static const char digits[] = "0123456789";
@@ -270,7 +272,7 @@ static bool is_interpreter(const char *module)
     return !module[6 + strspn(module + 6, "0123456789.")];
 }
 
-/* Functions of ours that call the program's, such as main: they would be in every stack. */
+/* Functions of the recorder that call the program's, such as main: they would be in every stack. */
 static bool is_recorder(const char *module)
 {
     return strcmp(module, "libtidemark.so") == 0;
@@ -385,7 +387,8 @@ const struct module *module_index_at(const struct module_index *x, uint64_t addr
     return pc < m->end && m->epoch <= NODE_EPOCH(address) ? m : NULL;
 }
 
-/* Part of Python's own library, which some builds have in the interpreter itself: json, pickle. */
+/* Is it part of Python's own library (json, pickle), which some builds have in the interpreter
+ * itself? */
 static bool is_python_library(const struct module *m)
 {
     return m && m->path && strstr(m->path, "/lib-dynload/");
@@ -394,7 +397,7 @@ static bool is_python_library(const struct module *m)
 static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct module *m)
 {
     if (m && m->path && !*m->path)
-        m = NULL; /* model/combined_profile.h */
+        m = NULL; /* a module of model/combined_profile.h */
     const char *base = m && m->path ? path_base(m->path) : "[unknown]";
     uint64_t offset = NODE_PC(address) - (m ? m->bias : 0);
     char *text = xasprintf("%s+0x%" PRIx64, base, offset);
@@ -409,7 +412,7 @@ static uint32_t unresolved(struct frame_table *t, uint64_t address, const struct
     return intern(t, c);
 }
 
-/* The number of the run of an address. */
+/* The index of the run of an address. */
 static uint32_t run_at(struct frame_table *t, uint64_t address)
 {
     uint32_t *known = map_at(&t->addresses, address);

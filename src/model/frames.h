@@ -1,16 +1,15 @@
 /*
- * frames: the frames of a profile's addresses, resolved once each, with what the focus says about
- * them.
+ * frames: the frames of a profile's addresses, resolved once each, with the flags that the focus
+ * gives them.
  *
- * A node of the stack tree has one address; an address has one or more frames (inlined ones first,
- * innermost first). Equal frames (name, module, file, line, kind) have one number. Renames
- * (--merge) are applied here, so everything above sees the new names; the patterns match the new
- * names, while what is std:: or an allocator is decided on the name as recorded.
+ * A node of the stack tree has one address; an address has one or more frames (innermost first, so
+ * inlined ones come first). Equal frames (name, module, file, line, kind) have one number. Renames
+ * (--merge) are applied here, so everything above sees the new names. Patterns match the new names,
+ * but std:: and allocators are recognised by the recorded name. An address without symbols reads
+ * "module+0x1234" or "[unknown]+0x1234".
  *
- * An address without symbols reads "module+0x1234" or "[unknown]+0x1234".
- *
- * Of a recording that is held for many questions (store/held.h), a few tables are kept for the
- * next ones (model/kept_frames.h).
+ * For a recording that is held for many questions (store/held.h), a few tables are kept
+ * (model/kept_frames.h).
  *
  * Ownership: borrows the recording and the focus; frame_table_release frees the rest. Not
  * thread-safe.
@@ -32,40 +31,42 @@ enum call_flag {
     CALL_STD = 2,      /* std:: internals: folded at the innermost end by default */
     CALL_WITHIN = 4,   /* matches --within */
     CALL_IGNORED = 8,  /* matches --ignore */
-    CALL_DROPPED = 16, /* matches --fold, or not of the kind asked for: never listed */
-    CALL_RENAMED = 32, /* by --merge or to match another recording: one row for all modules */
+    CALL_DROPPED = 16, /* matches --fold, or is not of the kind asked for: never listed */
+    CALL_RENAMED = 32, /* by --merge, or to match another recording: one row for all modules */
     CALL_MARKER = 64,  /* no function: "[cut]", "[unknown]" and the like */
     CALL_PYTHON = 128, /* a Python function */
-    CALL_IN_PATH = 256,  /* its file is one of --within-path */
-    CALL_RECORDER = 512, /* a function of ours inside the program: never listed */
-    CALL_KERNEL = 1024,  /* "[kernel]": time that it spent for the program */
+    CALL_IN_PATH = 256,  /* its file is in --within-path */
+    CALL_RECORDER = 512, /* a function of the recorder: never listed */
+    CALL_KERNEL = 1024,  /* "[kernel]": time that the kernel spent for the program */
 };
 
 struct call_frame {
-    uint32_t name, module, file; /* in frame_table.strings; 0: unknown. module is a base name */
+    /* Indexes into frame_table.strings; 0: unknown. module is a base name. */
+    uint32_t name, module, file;
     uint32_t line;
     uint8_t kind; /* enum frame_kind */
     uint16_t flags;
-    bool interpreter; /* C code of Python itself: folded by default where Python frames tell more */
-    bool unmatched;   /* an allocator or a marker: no pattern of the focus applies to it */
+    bool interpreter; /* C code of Python itself: folded by default in stacks with Python frames */
+    bool unmatched;   /* an allocator or a marker: patterns of the focus do not apply */
 };
 
 struct frame_run {
-    uint32_t first, count; /* in frame_table.list */
+    uint32_t first, count; /* indexes into frame_table.list */
 };
 
-/* Which module held an address, for many addresses of one profile. */
+/* Finds the module of an address, for many addresses of one profile. */
 struct module_index {
     const struct profile *profile;
-    uint32_t
-        *order; /* numbers of modules by start; NULL: some overlap, and are searched one by one */
+    /* The modules in order of start; NULL: some overlap, and are searched one by one. */
+    uint32_t *order;
 };
 
-/* What a string of a recording means as a file and as a module; they are few, and frames many. */
+/* What a string of the recording means as a file and as a module. Strings are few, frames are
+ * many. */
 struct path_text {
-    uint32_t file, module; /* in frame_table.strings; MAP_NONE: nobody asked yet */
+    uint32_t file, module; /* indexes into frame_table.strings; MAP_NONE: not computed yet */
     bool std_file;         /* a file of the standard library */
-    bool own, interpreter; /* a module: the recorder, Python */
+    bool own, interpreter; /* as a module: the recorder, Python */
 };
 
 struct call_paths;
@@ -74,48 +75,51 @@ struct frame_table {
     const struct recording *recording;
     const struct profile *profile;
     const struct focus *focus;
-    /* What the recording says should be left out, unless the focus says no; and the presets. */
+    /* What the recording says should be left out, unless the focus forbids it; and the presets. */
     struct pattern_list recorded_within, recorded_ignore;
     struct suppressions recorded_suppress, presets;
     struct comparable_names comparable; /* with focus->match */
     struct strpool strings;
     VEC(struct call_frame) frames; /* each distinct frame once */
-    VEC(uint32_t) next;            /* frames with the same hash */
+    VEC(uint32_t) next;            /* the next frame with the same hash */
     struct map index;
-    VEC(uint32_t) list; /* frame numbers, innermost first */
+    VEC(uint32_t) list; /* frame numbers of all runs, innermost first */
     VEC(struct frame_run) runs;
     struct map addresses; /* node address -> run */
     struct module_index modules;
-    uint32_t *run_of; /* node -> run, MAP_NONE: not yet */
-    char *key;        /* what the focus says about frames; NULL: not kept for the next question */
-    char *patterns;   /* with a key: --within and --ignore that the flags are of */
-    unsigned taken;   /* how often it was taken up again */
-    struct call_paths *paths; /* model/call_paths.h; NULL: not made yet, or not kept */
-    struct path_text *texts;  /* by string of the recording */
+    uint32_t *run_of; /* node -> run; MAP_NONE: not computed yet */
+    /* What the focus says about frames; NULL: the table is not kept for the next question. */
+    char *key;
+    char *patterns; /* with a key: the --within and --ignore that the flags are based on */
+    unsigned taken; /* how often it was used again */
+    struct call_paths *paths; /* model/call_paths.h; NULL: not built yet, or not kept */
+    struct path_text *texts;  /* indexed by string of the recording */
+    /* Indexed by string of the recording: its name and flags as a function; name MAP_NONE: not
+     * computed yet. */
     struct renamed {
         uint32_t name;
         uint16_t flags;
-    } * functions; /* recording string -> name and flags as a function; name MAP_NONE: not yet */
+    } * functions;
 };
 
-/* Does the focus, with what was recorded as its default, let every stack through? */
+/* Does the focus, with its recorded defaults, let every stack pass? */
 bool focus_takes_all(const struct recording *r, const struct focus *f);
 
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus);
 void frame_table_release(struct frame_table *t);
-/* Frees it, also one that could be kept (model/kept_frames.h). */
+/* Frees it, even if it could be kept (model/kept_frames.h). */
 void frame_table_free(struct frame_table *t);
 
-/* Takes --within and --ignore of another focus, which says the same in all else. Not for a table
- * with defaults that were recorded. */
+/* Applies --within and --ignore of another focus, which is equal otherwise. Not for a table with
+ * recorded defaults. */
 void frame_table_set_patterns(struct frame_table *t, const struct focus *focus);
 
-/* The frames of a node, innermost first, all of them. Good until the next call. */
+/* All frames of a node, innermost first. Valid until the next call. */
 struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
 
-/* The module that held a node's address; among those of other times the latest before it. NULL:
- * none. */
+/* The module that held a node's address. If several held it at different times, the latest one
+ * before. NULL: none. */
 const struct module *module_at(const struct profile *p, uint64_t address);
 
 /* The same for many addresses. */
@@ -123,16 +127,16 @@ void module_index_init(struct module_index *x, const struct profile *p);
 void module_index_release(struct module_index *x);
 const struct module *module_index_at(const struct module_index *x, uint64_t address);
 
-/* The number of a frame that stands for something else than a function, such as "[cut]". */
+/* The number of a frame that stands for something other than a function, such as "[cut]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);
 
-/* Are stacks without a frame that is CALL_WITHIN left out? */
+/* Are stacks without a CALL_WITHIN frame left out? */
 static inline bool frame_table_has_within(const struct frame_table *t)
 {
     return t->recorded_within.patterns.count || (t->focus && t->focus->within.patterns.count);
 }
 
-/* Likewise those without a frame that is CALL_IN_PATH? */
+/* Are stacks without a CALL_IN_PATH frame left out? */
 static inline bool frame_table_has_paths(const struct frame_table *t)
 {
     return t->focus && t->focus->paths.count;
@@ -143,7 +147,7 @@ static inline const char *frame_table_string(const struct frame_table *t, uint32
     return strpool_get(&t->strings, number);
 }
 
-/* Of a module or a file, which may be unknown: then NULL. */
+/* The name of a module or a file; NULL if it is unknown. */
 static inline const char *frame_table_known(const struct frame_table *t, uint32_t number)
 {
     return number ? frame_table_string(t, number) : NULL;

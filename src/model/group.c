@@ -17,7 +17,8 @@ static void number_frames(struct group *g)
     map_reserve(&groups, g->frames->frames.count / 4);
     for (size_t i = 0; i < g->frames->frames.count; i++) {
         const struct call_frame *f = &g->frames->frames.items[i];
-        /* Many Python files have one name and functions of one name: the path tells them apart. */
+        /* Many Python files have the same name, and functions of the same name: the path tells them
+         * apart. */
         uint32_t module = f->flags & CALL_RENAMED   ? 0
                           : f->kind == FRAME_PYTHON ? f->file
                                                     : f->module;
@@ -29,7 +30,7 @@ static void number_frames(struct group *g)
             break;
         case BY_LIBRARY:
             a = f->module;
-            b = f->module ? 0 : f->name; /* markers and unknown code stay apart */
+            b = f->module ? 0 : f->name; /* markers and unknown code stay separate */
             break;
         case BY_FILE:
             a = f->file;
@@ -53,8 +54,8 @@ static uint64_t magnitude(struct value v)
     return (v.amount < 0 ? -amount : amount) + (v.count < 0 ? -count : count);
 }
 
-/* Of frames that weigh the same, which one comes first? Not by their numbers: these depend on what
- * was asked before. */
+/* Decides between frames of equal weight. Their numbers do not matter, because these depend on
+ * earlier questions. */
 static bool comes_first(const struct frame_table *t, uint32_t a, uint32_t b)
 {
     const struct call_frame *x = &t->frames.items[a], *y = &t->frames.items[b];

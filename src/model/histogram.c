@@ -14,7 +14,7 @@ struct part {
     uint64_t count, bytes;
 };
 
-#define NEVER UINT32_MAX /* as a bucket */
+#define NEVER UINT32_MAX /* the bucket of blocks that were never freed */
 
 struct parts {
     struct part *items;
@@ -34,7 +34,7 @@ int histograms_check(const struct profile *p, const struct query *q, const struc
                        kind, size_kind_name(q->size));
     if (q->shape != SHAPE_TABLE)
         return err_set(err, -EINVAL,
-                       "--histogram does not go with --tree, --callers and --callees");
+                       "--histogram cannot be combined with --tree, --callers or --callees");
     if (!window_is_whole(p, w))
         return err_set(err, -EINVAL,
                        "--histogram %s is known for the whole run only; leave out --since and --at",
@@ -46,7 +46,7 @@ int histograms_check(const struct profile *p, const struct query *q, const struc
     return 0;
 }
 
-/* --- which row a site belongs to -------------------------------------------------------------- */
+/* --- rows of sites ---------------------------------------------------------------------------- */
 
 static void rows_of_groups(uint32_t *row_of, const struct query *q, const struct call_tree *t,
                            const struct answer_rows *rows, size_t sites)
@@ -64,7 +64,7 @@ static void rows_of_groups(uint32_t *row_of, const struct query *q, const struct
     group_release(&g);
 }
 
-/* By thread and by stack, where a row has a thread's name, and all threads of that name. */
+/* By thread and by stack, a row has a thread's name and stands for all threads of that name. */
 static void rows_of_threads(uint32_t *row_of, const struct profile *p, const struct call_tree *t,
                             const struct answer_rows *rows, const struct merged *merged)
 {
@@ -92,7 +92,7 @@ static void rows_of_threads(uint32_t *row_of, const struct profile *p, const str
     map_release(&index);
 }
 
-/* --- the parts -------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static void add_part(struct parts *parts, uint32_t row, uint32_t bucket, uint64_t count,
                      uint64_t bytes)
@@ -101,7 +101,7 @@ static void add_part(struct parts *parts, uint32_t row, uint32_t bucket, uint64_
         *vec_push(parts) = (struct part){row, bucket, count, bytes};
 }
 
-/* What a site's rows leave of `rest` is in the bucket that needs none. */
+/* Whatever of `rest` the site's rows do not list belongs to the default bucket. */
 static void add_site(struct parts *parts, const struct bucket_rows *rows, size_t *at, uint32_t site,
                      uint32_t row, uint32_t common, struct value rest)
 {
@@ -117,7 +117,7 @@ static void add_site(struct parts *parts, const struct bucket_rows *rows, size_t
     add_part(parts, row, common, count, bytes);
 }
 
-/* row_of NULL: all in one row. */
+/* row_of NULL: everything is in one row. */
 static void add_sites(struct parts *parts, enum histogram_kind kind, const struct profile *p,
                       const struct call_tree *t, const struct measure *total,
                       const struct measure *live, const uint32_t *row_of)

@@ -1,10 +1,10 @@
 /*
- * histogram: how blocks are spread over sizes or lifetimes, of all that is in focus and of each row
- * of an answer.
+ * histogram: how blocks are distributed over sizes or lifetimes, for everything in focus and for
+ * each row of an answer.
  *
  * Sizes are of all allocations of the run. Lifetimes are of blocks that were freed, known to about
- * a millisecond; those that never were are counted apart. A row's histogram is of what is charged
- * to it (its self), so those of all rows add up to the one in focus.
+ * a millisecond; blocks that were never freed are counted separately. A row's histogram covers what
+ * is charged to it (its self), so those of all rows add up to the one in focus.
  *
  * Ownership: histograms_release frees the arrays.
  */
@@ -15,13 +15,13 @@
 #include "model/merged.h"
 
 struct bucket {
-    uint64_t from, to;     /* bytes or ns; to: the first beyond; UINT64_MAX: no end */
-    uint64_t count, bytes; /* bytes: of sizes only */
+    uint64_t from, to;     /* bytes or ns, `to` exclusive; UINT64_MAX: no end */
+    uint64_t count, bytes; /* bytes: only for sizes */
 };
 
-/* Its buckets, those with blocks in them; and blocks that were never freed (lifetimes). */
+/* The buckets that contain blocks, and the number of blocks that were never freed (lifetimes). */
 struct spread {
-    size_t first, count; /* in histograms.buckets */
+    size_t first, count; /* indexes into histograms.buckets */
     uint64_t never;
 };
 
@@ -29,13 +29,14 @@ struct histograms {
     enum histogram_kind kind;
     VEC(struct bucket) buckets;
     struct spread all;
-    VEC(struct spread) rows; /* one for each row, if that was asked for */
+    VEC(struct spread) rows; /* one for each row, if asked for */
 };
 
-/* -EINVAL: the query does not go with one; -ENODATA: the recording has none. */
+/* -EINVAL: the query cannot have one; -ENODATA: the recording has none. */
 int histograms_check(const struct profile *p, const struct query *q, const struct window *w,
                      struct err *err);
-/* `m`: of METRIC_TOTAL. Rows are those of the answer, sorted and cut; `merged`: of --by stack. */
+/* `m`: of METRIC_TOTAL. The rows are those of the answer, sorted and cut. `merged`: for --by
+ * stack. */
 void histograms_make(struct histograms *h, const struct profile *p, const struct query *q,
                      const struct call_tree *t, const struct measure *m,
                      const struct answer_rows *rows, const struct merged *merged);

@@ -55,7 +55,7 @@ static void compare(struct history *h, const struct history_run *before, struct 
             uint32_t *number = map_at(&of, (uint64_t)f->name << 32 | f->module);
             if (*number == MAP_NONE) {
                 if (which && !before->all_functions)
-                    continue; /* what it had before is not known */
+                    continue; /* its earlier value is not known */
                 *number = (uint32_t)run->changes.count;
                 *vec_push(&run->changes) =
                     (struct history_change){.name = f->name,

@@ -9,9 +9,10 @@
 #define KEPT 4
 
 static struct kept {
-    struct frame_table table; /* without a key: none */
-    unsigned generation;      /* of what is held; with another one it may be of what is gone */
-} kept[KEPT];                 /* the latest first */
+    struct frame_table table; /* without a key: an empty slot */
+    /* Of the held recordings; if it has changed, the table may refer to freed memory. */
+    unsigned generation;
+} kept[KEPT]; /* the most recent first */
 
 static void add_patterns(struct strbuf *key, char kind, const struct pattern_list *l)
 {
@@ -36,7 +37,7 @@ char *kept_frames_key(const struct recording *r, const struct focus *f)
         return NULL;
     strbuf_printf(&key, "%d%d%d", f->python_only, f->native_only, f->no_defaults);
     add_patterns(&key, 'f', &f->fold);
-    if (r->defaults.count) { /* what was recorded goes with the question's patterns */
+    if (r->defaults.count) { /* recorded patterns are combined with the question's */
         add_patterns(&key, 'w', &f->within);
         add_patterns(&key, 'i', &f->ignore);
     }
@@ -72,7 +73,7 @@ bool kept_frames_take(struct frame_table *t, const struct recording *r, const st
 
 void kept_frames_give(struct frame_table *t)
 {
-    struct kept *last = &kept[KEPT - 1]; /* the one that was longest not asked for */
+    struct kept *last = &kept[KEPT - 1]; /* the least recently used */
     if (last->table.key)
         frame_table_free(&last->table);
     memmove(&kept[1], &kept[0], (KEPT - 1) * sizeof *kept);

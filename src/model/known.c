@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a metric cannot do without. */
+/* The figures that a metric needs. */
 static uint32_t needed(enum metric metric)
 {
     static const uint32_t bits[METRICS] = {
@@ -16,7 +16,7 @@ static uint32_t needed(enum metric metric)
     return bits[metric];
 }
 
-/* Samples may be all that there is, and are not there otherwise. */
+/* Samples may be all that a recording has; if it has none, it has no such domain. */
 static bool has_domain(const struct profile *p, enum metric metric)
 {
     bool cpu = metric == METRIC_CPU || metric == METRIC_SAMPLES;

@@ -1,9 +1,9 @@
 /*
- * known: what an imported recording cannot answer, decided here and nowhere else.
+ * known: what an imported recording cannot answer. This is the only place that decides it.
  *
- * A recording of tidemark's own knows everything; one that was imported names what it lacks
- * (profile.imported.unknown). Each check is 0, or -ENODATA and a sentence that says from which tool
- * the recording is and what that tool does not tell.
+ * A recording of tidemark's own has all figures; an imported one lists what it lacks
+ * (profile.imported.unknown). Each check returns 0, or -ENODATA and a sentence that names the tool
+ * and what that tool does not record.
  */
 #ifndef TIDE_MODEL_KNOWN_H
 #define TIDE_MODEL_KNOWN_H
@@ -11,15 +11,17 @@
 #include "model/query.h"
 #include "store/recording.h"
 
-/* Does it know any figure of the metric? */
+/* Does the profile have any figure of the metric? */
 bool metric_is_known(const struct profile *p, enum metric metric);
-/* The metric, with its size. */
+/* Checks a metric with its size. */
 int known_metric(const struct profile *p, enum metric metric, enum size_kind size, struct err *err);
-/* Any of these (enum unknown) are needed; `what` is the word for the sentence: "threads". */
+/* Checks for any of these figures (enum unknown); `what` is the word for the sentence:
+ * "threads". */
 int known_all(const struct profile *p, uint32_t needed, const char *what, struct err *err);
-/* The moment that the word means: start, end and peak are known of each, others need a history. */
+/* Checks the moment that the word means: start, end and peak are always known, others need a
+ * history. */
 int known_moment(const struct profile *p, const char *word, bool is_time, struct err *err);
-/* The metric to begin with: live, and where that is not known, one that is. */
+/* The default metric: live, or if that is not known, one that is. */
 enum metric known_default(const struct profile *p);
 /* Are numbers of blocks (or of samples) known? */
 static inline bool known_counts(const struct profile *p, enum metric metric)

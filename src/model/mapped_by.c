@@ -7,7 +7,7 @@
 #include "model/frames.h"
 
 #define LEAST_BYTES ((uint64_t)8 << 20)
-#define LEAST_SHARE 4 /* a quarter of what is resident */
+#define LEAST_SHARE 4 /* a quarter of resident memory */
 
 static const struct stamp *highest_stamp(const struct profile *p)
 {
@@ -26,7 +26,7 @@ static bool is_python(const char *module)
     return strncmp(module, "libpython", 9) == 0 || strncmp(module, "python", 6) == 0;
 }
 
-/* The module whose code called mmap; -1: none that is known. */
+/* The index of the module whose code called mmap; -1: not known. */
 static ptrdiff_t module_of(const struct profile *p, const struct site *s)
 {
     uint64_t address = s->node < p->nodes.count ? p->nodes.items[s->node].address : 0;
@@ -35,8 +35,8 @@ static ptrdiff_t module_of(const struct profile *p, const struct site *s)
     return m && m->path && *m->path ? m - p->modules.items : -1;
 }
 
-/* Bytes that each module had mapped after so many intervals. Modules of one file that was loaded
- * several times are one. */
+/* The bytes that each module had mapped at that time. If a file was loaded several times, its
+ * modules count as one. */
 static int64_t *mapped_bytes(const struct profile *p, uint64_t time_ns)
 {
     int64_t *bytes = xcalloc(p->modules.count + 1, sizeof *bytes);

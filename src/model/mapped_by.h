@@ -1,9 +1,9 @@
 /*
- * mapped_by: which library holds memory that it mapped itself, beside the heap.
+ * mapped_by: which library holds memory that it mapped itself, in addition to the heap.
  *
  * Libraries with an allocator of their own (jemalloc inside polars, mimalloc inside pyarrow) get
  * their memory by mmap, and the recorder does not see the blocks inside. If that is a large part of
- * resident memory, a summary of the heap alone misleads.
+ * resident memory, a summary of the heap alone is misleading.
  *
  * The figures are of the moment at which the collector saw the highest resident memory. Only
  * anonymous memory beyond the live heap counts, not mapped files and not address space that was
@@ -15,16 +15,16 @@
 #include "store/recording.h"
 
 struct mapped_by {
-    const char *module;  /* the base name of its file, in the profile; NULL: nothing to tell */
-    uint64_t bytes;      /* mapped by it, and resident as far as that can be known */
-    uint64_t rss_bytes;  /* resident in all, */
-    uint64_t heap_bytes; /* live in the heap, */
-    uint64_t time_ns;    /* and when that was */
+    const char *module;  /* the base name of its file, in the profile; NULL: nothing to report */
+    uint64_t bytes;      /* mapped by it, and resident as far as that is known */
+    uint64_t rss_bytes;  /* total resident memory at that time */
+    uint64_t heap_bytes; /* live heap at that time */
+    uint64_t time_ns;    /* when it was */
 };
 
 struct mapped_by mapped_by(const struct profile *p);
 
-/* Did CPython itself map it, for its small objects? */
+/* Did CPython itself map it for its small objects? */
 bool mapped_by_python(const struct profile *p, const struct site *s);
 
 #endif

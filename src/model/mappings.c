@@ -56,7 +56,7 @@ void mappings_label(const struct mappings *m, const struct capture *c, struct st
         strbuf_printf(out, "#%" PRIu32, m->snapshots[c - m->profile->captures.items]);
 }
 
-/* Snapshots are numbered as their marks are: captures of some may have been let go. */
+/* Snapshots have the numbers of their marks: the captures of some may have been dropped. */
 static void number_snapshots(struct mappings *m)
 {
     const struct profile *p = m->profile;
@@ -72,8 +72,7 @@ static void number_snapshots(struct mappings *m)
     }
 }
 
-/* --- the capture that stands for a moment ------------------------------------------------------
- */
+/* --- the capture nearest to a moment ---------------------------------------------------------- */
 
 static const struct capture *nearest(const struct profile *p, uint64_t time_ns)
 {
@@ -82,7 +81,7 @@ static const struct capture *nearest(const struct profile *p, uint64_t time_ns)
     for (size_t i = 0; i < p->captures.count; i++) {
         const struct capture *c = &p->captures.items[i];
         uint64_t apart = c->time_ns > time_ns ? c->time_ns - time_ns : time_ns - c->time_ns;
-        if (!best || apart <= least) { /* of two equally near, the later */
+        if (!best || apart <= least) { /* of two equally near ones, the later */
             best = c;
             least = apart;
         }
@@ -118,7 +117,7 @@ static int find_captures(struct mappings *m, const char *since, const char *at, 
 
 static void add_node(struct mapping_row *row, uint32_t node, uint64_t kib)
 {
-    size_t at; /* the first that is no less */
+    size_t at; /* index of the first node that is not lower */
     BISECT(at, row->nodes.count, row->nodes.items[at].node < node);
     if (at == row->nodes.count || row->nodes.items[at].node != node) {
         vec_push(&row->nodes);
@@ -136,7 +135,7 @@ static const char *joined_policy(const struct mapping_row *row, const char *poli
                                                              : "mixed";
 }
 
-/* Sums wrap: a damaged file may say anything. */
+/* Sums wrap around: a damaged file may contain any number. */
 static void add_mapping(struct mapping_row *row, const struct profile *p, const struct mapping *m)
 {
     row->policy = joined_policy(row, strpool_get(&p->map_names, m->policy));
@@ -184,7 +183,7 @@ static void make_rows(struct mappings *m, const struct capture *c, struct table 
     const struct profile *p = m->profile;
     enum mapping_kind *kinds = mapping_kinds(p, c);
     struct map known = {0};
-    uint32_t file = 0; /* the last one: its zeroed data has no name */
+    uint32_t file = 0; /* the last file: its zeroed data has no name */
     for (size_t i = 0; i < c->count; i++) {
         const struct mapping *mapping = &p->mappings.items[c->first + i];
         struct mapping_row row = {.kind = kinds[i], .policy = ""};
@@ -214,8 +213,7 @@ static void make_rows(struct mappings *m, const struct capture *c, struct table 
     free(kinds);
 }
 
-/* --- the difference of two ---------------------------------------------------------------------
- */
+/* --- the difference of two captures ----------------------------------------------------------- */
 
 static void set_change(struct mapping_row *row)
 {
@@ -236,8 +234,8 @@ static struct mapping_row negative(const struct mapping_row *row)
 }
 
 /*
- * The row of `before` that is the same. Mappings are if they begin, or else end, at the same place:
- * stacks grow downwards, and the kernel joins what is mapped next to each other.
+ * The row of `before` for the same mapping. Two mappings are the same if they begin, or else end,
+ * at the same address: stacks grow downwards, and the kernel merges neighbouring mappings.
  */
 static uint32_t partner(const struct mapping_row *row, const struct table *before,
                         const struct map *by_key, const struct map *by_end, const bool *taken)
@@ -251,7 +249,7 @@ static uint32_t partner(const struct mapping_row *row, const struct table *befor
     return MAP_NONE;
 }
 
-/* Rows of `before` are taken from those of `now`, which becomes the difference. */
+/* Subtracts the rows of `before` from those of `now`, which becomes the difference. */
 static void subtract(struct table *now, const struct table *before)
 {
     struct map by_key = {0}, by_end = {0};
@@ -281,8 +279,7 @@ static void subtract(struct table *now, const struct table *before)
     map_release(&by_end);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- mappings_init ---------------------------------------------------------------------------- */
 
 static uint64_t weight(const struct mapping_row *row)
 {
@@ -299,7 +296,7 @@ static int in_order(const void *a, const void *b)
 {
     const struct mapping_row *x = a, *y = b;
     uint64_t wx = weight(x), wy = weight(y), ex = extent(x), ey = extent(y);
-    if ((x->kind == KIND_OWN) != (y->kind == KIND_OWN)) /* apart */
+    if ((x->kind == KIND_OWN) != (y->kind == KIND_OWN)) /* the recorder's own rows come last */
         return x->kind == KIND_OWN ? 1 : -1;
     if (wx != wy)
         return wx > wy ? -1 : 1;

@@ -8,7 +8,7 @@
 
 struct placed {
     struct mark_value value;
-    size_t place; /* in the file */
+    size_t place; /* position in the file */
 };
 
 static int by_mark(const void *a, const void *b)
@@ -19,7 +19,7 @@ static int by_mark(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* In the file they are in the order in which they were read, threads mixed. */
+/* In the file, values are in the order in which they were read, with threads mixed. */
 static struct mark_value *sorted_values(const struct profile *p)
 {
     size_t count = p->mark_values.count;
@@ -44,7 +44,7 @@ static void add_stamps(struct mark_rows *m, size_t *next, uint64_t before_ns)
 int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct profile *p,
                    const char *label, bool stamps, struct err *err)
 {
-    struct map seen = {0}; /* label -> how many of it there were */
+    struct map seen = {0}; /* label -> number of its marks so far */
     size_t stamp = 0, value = 0;
     *m = (struct mark_rows){.recording = r, .profile = p, .values = sorted_values(p)};
     for (size_t i = 0; i < p->marks.count; i++) {
@@ -86,7 +86,7 @@ void mark_rows_release(struct mark_rows *m)
 
 void mark_labels(const struct profile *p, struct strbuf *out)
 {
-    struct map counts = {0}; /* of a label's marks; 0: it was named */
+    struct map counts = {0}; /* label -> number of its marks; 0: already listed */
     size_t named = 0;
     for (size_t i = 0; i < p->marks.count; i++) {
         uint32_t *count = map_at(&counts, p->marks.items[i].label);

@@ -1,6 +1,6 @@
 /*
  * mark_rows: the marks of a process as rows of a table, numbered within their label, with their
- * values; stamps of the collector's own between them where wanted.
+ * values; if wanted, with the collector's own stamps in between.
  *
  * Ownership: rows borrow from recording and profile; mark_rows_release frees the rest.
  */
@@ -14,10 +14,10 @@
 #include "store/recording.h"
 
 struct mark_row {
-    const char *label; /* "": a stamp of the collector's own */
+    const char *label; /* "": a stamp of the collector */
     size_t index;      /* among the marks of that label, from 1; 0: a stamp */
     const struct stamp *stamp;
-    size_t first, count; /* its values, in mark_rows.values */
+    size_t first, count; /* its values: indexes into mark_rows.values */
 };
 
 struct mark_rows {
@@ -25,18 +25,19 @@ struct mark_rows {
     const struct profile *profile;
     size_t marks;              /* how many rows are marks */
     VEC(struct mark_row) rows; /* in order of time */
-    struct mark_value *values; /* those of one mark side by side, in the order they were given */
+    /* The values of one mark are adjacent, in the order in which they were given. */
+    struct mark_value *values;
 };
 
 /*
- * `label`: only these marks; NULL: all. `stamps`: the collector's own as well. -ENOENT and a
- * sentence with the labels there are: no mark has that label.
+ * `label`: only these marks; NULL: all. `stamps`: the collector's stamps as well. -ENOENT and a
+ * sentence that lists the labels: no mark has that label.
  */
 int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct profile *p,
                    const char *label, bool stamps, struct err *err);
 void mark_rows_release(struct mark_rows *m);
 
-/* "event#1 to #100, ten#1 to #10": the labels there are; nothing when there are none. */
+/* Appends the existing labels, as in "event#1 to #100, ten#1 to #10"; nothing if there are none. */
 void mark_labels(const struct profile *p, struct strbuf *out);
 
 #endif

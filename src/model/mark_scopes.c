@@ -8,14 +8,14 @@
 #define END_SIZE   (sizeof END - 1)
 #define LABEL_SIZE 63 /* bytes of a label */
 
-/* Length of the name that an end is the end of; 0: it is none. */
+/* The length of the name in "NAME.end"; 0: it is not the label of an end. */
 static size_t stem_of_end(const char *name)
 {
     size_t size = strlen(name);
     return size > END_SIZE && strcmp(name + size - END_SIZE, END) == 0 ? size - END_SIZE : 0;
 }
 
-/* Length of the name that its end will have; 0: it is the end of a long one. */
+/* The length of the name that its end will have; 0: it is itself the end of a long name. */
 static size_t stem_of_begin(const char *name)
 {
     size_t size = strnlen(name, LABEL_SIZE - END_SIZE);
@@ -30,8 +30,8 @@ bool mark_scopes_exist(const struct profile *p)
     return false;
 }
 
-/* The highest of the intervals from `first` on to the last that was added: a stack of those that no
- * later one is higher than, the highest first. */
+/* The highest peak of the intervals from `first` to the last one added. It is a stack of those that
+ * no later one exceeds, the highest first. */
 struct peaks {
     const struct profile *profile;
     size_t added;
@@ -59,7 +59,7 @@ static uint64_t peaks_from(const struct peaks *k, size_t first)
     return at < k->stack.count ? peak_of(k, k->stack.items[at]) : 0;
 }
 
-/* What came to the process between two marks. */
+/* How the process changed between two marks. */
 struct growth {
     uint64_t time_ns, live_bytes, live_blocks, rss_bytes, allocations;
 };
@@ -83,14 +83,15 @@ static void growth_add(struct growth *sum, const struct growth *g)
 }
 
 struct opened {
-    uint32_t outer;        /* the mark of the begin that this one is within; MAP_NONE: none */
-    struct growth counted; /* of those within it that were left: they are in the sums already */
+    uint32_t outer;        /* the mark of the enclosing begin; MAP_NONE: none */
+    struct growth counted; /* sum over inner scopes that have ended: they are already counted */
 };
 
 struct pairing {
-    struct strpool names;  /* of scopes; their number there is that in scopes.items, plus 1 */
-    struct map innermost;  /* scope, thread -> the mark of its last begin that has no end yet */
-    struct opened *opened; /* by mark */
+    /* Names of scopes; the number of a name is its index in scopes.items + 1. */
+    struct strpool names;
+    struct map innermost;  /* (scope, thread) -> the mark of its last begin without an end */
+    struct opened *opened; /* indexed by mark */
     struct peaks peaks;
 };
 
@@ -103,7 +104,8 @@ static void begin(struct pairing *x, struct mark_scope *s, uint32_t *innermost, 
     *innermost = mark;
 }
 
-/* Not the outermost alone, when it is left: one that never is would hide those within. */
+/* Each scope is added when it ends, not only the outermost: an outermost one that never ends would
+ * hide the inner ones. */
 static void add_uncounted(struct mark_scope *s, const struct growth *own,
                           const struct growth *counted)
 {

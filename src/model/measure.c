@@ -7,7 +7,7 @@
 #include "model/known.h"
 #include "model/sampled.h"
 
-/* A metric over intervals is a sum of columns with signs; -1 as column ends the list. */
+/* A metric over intervals is a signed sum of columns; -1 as a column ends the list. */
 struct term {
     int column, sign;
 };
@@ -54,7 +54,7 @@ static bool is_live(enum metric m)
     return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED || m == METRIC_POOL;
 }
 
-/* The last look at live blocks that saw which of their pages were there; NULL: none did. */
+/* The last scan that saw which pages of live blocks were resident; NULL: none did. */
 static const struct scan *last_residency(const struct profile *p)
 {
     for (size_t i = p->scans.count; i-- > 0;)
@@ -128,7 +128,7 @@ static struct value signed_value(struct value v, int sign)
                     : (struct value){(int64_t) - (uint64_t)v.amount, (int64_t) - (uint64_t)v.count};
 }
 
-/* Adds sign x the rows of the intervals from (incl.) to (excl.). */
+/* Adds sign x the rows of the intervals [from, to). */
 static void add_rows(struct measure *m, const struct profile *p, const struct formula *f,
                      size_t from, size_t to, int sign)
 {
@@ -192,7 +192,7 @@ struct untouched untouched_of(const struct profile *p)
         const struct freed_look *k = &p->looks.items[i];
         struct value all = {(int64_t)k->bytes, (int64_t)k->blocks},
                      untouched = {(int64_t)k->untouched, (int64_t)k->untouched_blocks};
-        value_join(&u.freed_looked, all, false);
+        value_join(&u.freed_examined, all, false);
         value_join(&u.freed, untouched, false);
     }
     return u;
@@ -234,7 +234,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
         add_untouched(m, p);
     } else {
         struct formula f = formula_of(metric, size);
-        bool exact_peak = is_live(metric); /* other metrics know the peak's interval only */
+        /* For other metrics only the interval of the peak is known. */
+        bool exact_peak = is_live(metric);
         bool since_peak = w->since.peak && exact_peak, at_peak = w->at.peak && exact_peak;
         if (!since_peak && !at_peak) {
             add_rows(m, p, &f, w->since.intervals, w->at.intervals, 1);
@@ -285,7 +286,7 @@ static void highest(const struct profile *p, const struct window *w, struct tota
         const struct interval *iv = &p->intervals.items[i];
         if (iv->peak_bytes <= t->peak_bytes)
             continue;
-        /* when in the interval is known of the process's peak alone */
+        /* The time inside the interval is known only for the process's peak. */
         bool known = iv->peak_bytes == p->peak_bytes && p->peak_time_ns <= iv->end_ns &&
                      (i == 0 || p->peak_time_ns > p->intervals.items[i - 1].end_ns);
         t->peak_bytes = iv->peak_bytes;
@@ -308,8 +309,9 @@ struct totals totals_of(const struct profile *p, const struct window *w)
     t.live_bytes = (int64_t)(c[COL_BYTES] - c[COL_FREED]);
     t.temporary_allocations = (int64_t)c[COL_TEMPS];
     if (w->at.peak || w->since.peak) {
-        /* Live at the peak is exact; the calls until then are known to the interval. What was
-         * freed follows from both, so that live = allocations - frees also holds here. */
+        /* Live memory at the peak is exact. Allocations until then are known only up to the
+         * interval. The frees are computed from both, so that live = allocations - frees also holds
+         * here. */
         struct measure m;
         measure_sites(&m, p, METRIC_LIVE, SIZE_REQUESTED, w);
         struct value live = {0};
@@ -317,7 +319,8 @@ struct totals totals_of(const struct profile *p, const struct window *w)
             value_join(&live, m.sites[i], false);
         t.live_blocks = live.count;
         t.live_bytes = live.amount;
-        if (t.allocations < t.live_blocks) /* so many at least were in the rest of its interval */
+        /* At least so many were made in the rest of the interval. */
+        if (t.allocations < t.live_blocks)
             t.allocations = t.live_blocks;
         if (t.bytes_allocated < t.live_bytes)
             t.bytes_allocated = t.live_bytes;

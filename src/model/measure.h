@@ -1,9 +1,9 @@
 /*
- * measure: for each site the value of a metric in a window of time; and the totals of a process.
+ * measure: for each site, the value of a metric in a window of time; and the totals of a process.
  *
- * A value is an amount (bytes, or the metric's own unit) and a count. Both are signed: a difference
- * may be negative. `largest` is the one metric whose values combine by maximum instead of by sum;
- * value_join knows how.
+ * A value is an amount (bytes, or the metric's own unit) and a count. Both are signed, because a
+ * difference may be negative. `largest` is the only metric whose values combine by maximum instead
+ * of sum; value_join does this.
  *
  * Ownership: measure_release frees the array of values.
  */
@@ -27,7 +27,7 @@ static inline bool value_is_zero(struct value v)
     return !v.amount && !v.count;
 }
 
-/* Sums wrap around instead of being undefined: numbers in a file may be anything. */
+/* Wraps around instead of being undefined: numbers in a file may be anything. */
 static inline int64_t wrapped(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -49,39 +49,40 @@ static inline void value_join(struct value *into, struct value v, bool by_max)
 }
 
 struct measure {
-    struct value *sites; /* one for each of profile.sites; zero where the metric does not apply */
+    struct value *sites; /* one for each of profile.sites; zero if the metric does not apply */
     size_t count;
     bool by_max;
-    bool in_place; /* the innermost frame is charged, whatever it is: time in malloc is malloc's */
+    /* The innermost frame is charged, whatever it is: time in malloc belongs to malloc. */
+    bool in_place;
 };
 
 /*
  * Resolves the window for the metric (the peak metric is always at the peak) and checks that
- * metric, size and window go together. -EINVAL: they do not; -ENODATA: the recording lacks what the
- * metric needs.
+ * metric, size and window fit together. -EINVAL: they do not; -ENODATA: the recording lacks what
+ * the metric needs.
  */
 int measure_window(const struct profile *p, const struct query *q, struct window *out,
                    struct err *err);
 
-/* Values of the metric in a window that measure_window has accepted. */
+/* The values of the metric in a window that measure_window has accepted. */
 void measure_sites(struct measure *m, const struct profile *p, enum metric metric,
                    enum size_kind size, const struct window *w);
 void measure_release(struct measure *m);
 
-/* Is it made of what was recorded in this domain? */
+/* Does the metric use what was recorded in this domain? */
 bool metric_measures(enum metric metric, uint32_t domain);
 
-/* Memory that was never touched, of the whole process. */
+/* Memory of the whole process that was never touched. */
 struct untouched {
-    const struct scan *scan; /* that saw the live part; NULL: none did */
+    const struct scan *scan; /* the scan that saw the live part; NULL: none did */
     struct value live;
-    struct value freed;        /* of large blocks, as they were freed, */
-    struct value freed_looked; /* and all that were looked at then */
+    struct value freed;          /* never touched, of large blocks when they were freed */
+    struct value freed_examined; /* all large blocks that were examined then */
 };
 
 struct untouched untouched_of(const struct profile *p);
 
-/* Of the heap of the whole process between two moments, whatever the focus. live = allocations -
+/* The heap of the whole process between two moments, regardless of the focus. live = allocations -
  * frees holds. */
 struct totals {
     int64_t allocations, frees, reallocations, bytes_allocated;
@@ -89,9 +90,10 @@ struct totals {
     int64_t temporary_allocations;
     uint64_t peak_bytes, peak_time_ns;
     uint64_t unknown_frees, lost_events, truncated_stacks;
-    uint64_t incomplete_stacks; /* of the truncated: no unwind information further out */
-    bool untimed;               /* of many runs: peak_time_ns says nothing */
-    uint32_t unknown;           /* enum unknown: figures that mean nothing */
+    /* The part of the truncated stacks that ends where unwind information is missing. */
+    uint64_t incomplete_stacks;
+    bool untimed;     /* for merged runs: peak_time_ns has no meaning */
+    uint32_t unknown; /* enum unknown: figures that have no meaning */
 };
 
 struct totals totals_of(const struct profile *p, const struct window *w);

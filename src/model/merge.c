@@ -20,10 +20,10 @@ struct merging {
     struct merge_spreads spreads;
     struct merge *inputs; /* in the order in which they were added */
     struct strpool processes;
-    struct map of_process;      /* a process -> the input that it is */
+    struct map of_process;      /* process -> its input */
     struct profile sum;         /* what needs no matching: peak, sampling, command */
     VEC(char *) notes;          /* sorted */
-    struct recording *defaults; /* filters of `run` that all inputs have */
+    struct recording *defaults; /* filters of `run` that all inputs share */
     bool any, python_without_objects;
 };
 
@@ -106,7 +106,7 @@ static struct merge_input input_copy(const struct merge_input *from)
     return in;
 }
 
-/* Refuses what was added before: it would count twice. */
+/* Refuses a recording that was added before: it would count twice. */
 static int check_new(struct merging *m, const struct merge_input *in, size_t number,
                      struct err *err)
 {
@@ -147,7 +147,7 @@ static int take_inputs(struct merging *m, const struct recording *r, const struc
     return code;
 }
 
-/* --- what all of them have -------------------------------------------------------------------- */
+/* --- figures without matching ----------------------------------------------------------------- */
 
 void merging_note(struct merging *m, const char *text)
 {
@@ -202,7 +202,7 @@ static int order_of_commands(const struct profile *a, const struct profile *b)
     return (a->command.count > b->command.count) - (a->command.count < b->command.count);
 }
 
-/* The command that comes first in the alphabet stands for all. */
+/* The alphabetically first command stands for all. */
 static void take_command(struct merging *m, const struct profile *p)
 {
     struct profile *sum = &m->sum;
@@ -230,7 +230,8 @@ static void take_sums(struct merging *m, const struct profile *p)
     sum->peak_skew_bytes += p->peak_skew_bytes;
     sum->memory_peak_bytes += p->memory_peak_bytes;
     sum->waits += p->waits;
-    HIGHEST(sum->sample_bytes, p->sample_bytes); /* what bounds the error of each bounds all */
+    /* The bound of each input's error bounds the whole. */
+    HIGHEST(sum->sample_bytes, p->sample_bytes);
     HIGHEST(sum->python_version, p->python_version);
     m->python_without_objects |= p->python_version && !p->python_objects;
     to->alone &= from->alone;
@@ -299,7 +300,7 @@ static int in_order(const void *a, const void *b)
                              &sorted_inputs[*(const uint32_t *)b]);
 }
 
-/* Moves the inputs into the result; `place`: the final number of each. */
+/* Moves the inputs into the result; `place`: the final index of each. */
 static void finish_inputs(struct merging *m, struct profile *p, uint32_t *place)
 {
     size_t count = m->inputs->inputs.count;
@@ -350,7 +351,7 @@ struct recording *merging_finish(struct merging *m)
     struct profile *p = vec_push(&r->profiles);
     uint32_t *place = xcalloc(m->inputs->inputs.count + 1, sizeof *place);
     uint32_t *node = xcalloc(m->code.nodes.count + 1, sizeof *node);
-    *p = m->sum; /* with what it owns */
+    *p = m->sum; /* including what it owns */
     m->sum = (struct profile){0};
     p->python_objects = p->python_version && !m->python_without_objects;
     finish_inputs(m, p, place);
@@ -361,7 +362,7 @@ struct recording *merging_finish(struct merging *m)
         *vec_push(&p->notes) = xstrdup(m->notes.items[i]);
     struct recording *defaults = m->defaults;
     for (size_t i = 0; i < defaults->defaults.count; i++)
-        *vec_push(&r->defaults) = defaults->defaults.items[i]; /* with what they own */
+        *vec_push(&r->defaults) = defaults->defaults.items[i]; /* including what they own */
     defaults->defaults.count = 0;
     if (r->defaults.count)
         qsort(r->defaults.items, r->defaults.count, sizeof *r->defaults.items, order_of_defaults);

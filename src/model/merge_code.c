@@ -1,9 +1,10 @@
 /*
- * merge_code: files, addresses and stacks of many recordings in terms that all of them share.
+ * merge_code: gives the files, addresses and stacks of many recordings numbers that all of them
+ * share.
  *
- * In the result, each file is at an address of its own, so that an address is the file's place plus
- * the address inside the file. Everything that reads a recording then works: names, `annotate`,
- * addresses without names.
+ * In the result, each file has a range of addresses of its own, so an address is the start of the
+ * file's range plus the address inside the file. Everything that reads a recording then works:
+ * names, `annotate`, addresses without names.
  */
 #include "model/merge_state.h"
 
@@ -14,7 +15,8 @@
 #include "base/path.h"
 #include "model/frames.h"
 
-#define FILE_ADDRESSES  (UINT64_C(1) << 38) /* of one file; larger ones are known by names only */
+/* The range of one file; in larger files code is matched by names only. */
+#define FILE_ADDRESSES  (UINT64_C(1) << 38)
 #define MARKED(address) ((address) >= NODE_TRUNCATED && (address) <= NODE_KERNEL)
 
 void merge_code_init(struct merge_code *c)
@@ -52,7 +54,7 @@ static uint32_t string_of(struct merge_code *c, struct merge_source *s, uint32_t
     return s->string[number];
 }
 
-/* The frames of an address of the input, appended to code.frames. */
+/* Appends the frames of an address of the input to code.frames. */
 static uint32_t take_frames(struct merge_code *c, struct merge_source *s, uint64_t address)
 {
     const struct profile *p = s->profile;
@@ -80,7 +82,7 @@ static void frames_text(const struct merge_code *c, const struct frame *f, uint3
                       f[i].line, (int)f[i].kind);
 }
 
-/* How much the names of an address tell: those with lines, then those with more frames. */
+/* How good the names of an address are: first by lines, then by the number of frames. */
 static uint64_t frames_worth(const struct merge_code *c, const struct frame *f, uint32_t count)
 {
     uint64_t lines = 0, named = 0;
@@ -107,7 +109,8 @@ static bool are_better(const struct merge_code *c, const struct code_place *plac
     uint64_t a = frames_worth(c, old, place->count), b = frames_worth(c, new, count);
     if (a != b)
         return b > a;
-    struct strbuf x = {0}, y = {0}; /* both tell as much: any will do, but always the same */
+    /* Both are equally good: choose either, but always the same one. */
+    struct strbuf x = {0}, y = {0};
     frames_text(c, old, place->count, &x);
     frames_text(c, new, count, &y);
     bool better = strcmp(y.data, x.data) < 0;
@@ -138,7 +141,7 @@ static uint32_t file_of(struct merge_code *c, const struct module *m)
     return *file;
 }
 
-/* A place that is known by its kind and a text; the frames from `first` on are its. */
+/* Finds or adds a place by its kind and a text; the frames from `first` on belong to it. */
 static uint32_t place_of_text(struct merge_code *c, enum code_place_kind kind, const char *text,
                               uint64_t address, uint32_t first, uint32_t count)
 {
@@ -146,7 +149,7 @@ static uint32_t place_of_text(struct merge_code *c, enum code_place_kind kind, c
     uint32_t number = strpool_add(&c->texts, key), *place = map_at(&c->by_text, number);
     free(key);
     if (*place != MAP_NONE) {
-        c->frames.count = first; /* they are there already */
+        c->frames.count = first; /* they exist already */
         return *place;
     }
     *place = (uint32_t)c->places.count;
@@ -188,7 +191,7 @@ static uint32_t place_in_file(struct merge_code *c, struct merge_source *s, cons
     return *place;
 }
 
-/* Native code of which only names are known; without these at least where it is. */
+/* Native code that is identified by its names only, or without names by where it is. */
 static uint32_t place_of_names(struct merge_code *c, struct merge_source *s, const struct module *m,
                                uint64_t address, enum code_place_kind kind)
 {
@@ -223,7 +226,7 @@ static uint32_t place_of(struct merge_code *c, struct merge_source *s, uint64_t 
     if (NODE_IS_POOL(address))
         return place_of_names(c, s, NULL, address, CODE_POOL);
     const struct module *m = module_index_at(&s->modules, address);
-    if (m && (!m->path || !*m->path)) /* model/combined_profile.h */
+    if (m && (!m->path || !*m->path)) /* a module of model/combined_profile.h */
         m = NULL;
     uint64_t inside = m ? NODE_PC(address) - m->bias : 0;
     if (m && m->build_id_size && inside && inside < FILE_ADDRESSES)

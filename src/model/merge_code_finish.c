@@ -1,8 +1,7 @@
 /*
- * merge_code_finish: the files, addresses and stacks of a merge in their final order.
- *
- * The order follows from names and build ids alone: files by path and build id, places by kind and
- * what they are, the children of a node by their place. Nodes are numbered in preorder.
+ * merge_code_finish: writes the files, addresses and stacks of a merge in their final order. The
+ * order depends on names and build ids only: files by path and build id, places by kind and
+ * contents, the children of a node by their places. Nodes are numbered in preorder.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +17,11 @@
 struct finishing {
     const struct merge_code *code;
     uint32_t *file_order, *file_rank; /* rank -> file, file -> rank */
-    uint32_t *order, *rank;           /* of places, likewise */
-    uint64_t *address;                /* of places, in the result */
+    uint32_t *order, *rank;           /* the same for places */
+    uint64_t *address;                /* address of each place in the result */
 };
 
-/* qsort has no context; one merge is finished at a time. */
+/* qsort has no context; only one merge is finished at a time. */
 static const struct finishing *sorting;
 
 #define COMPARE(a, b)                                                                              \
@@ -83,7 +82,7 @@ static uint32_t *inverse(const uint32_t *order, size_t count)
 
 /* --- files and addresses ---------------------------------------------------------------------- */
 
-/* A file takes as much as the highest address in it that any stack has. */
+/* A file gets the addresses up to the highest one in any stack. */
 static void place_files(struct finishing *f, struct profile *into)
 {
     const struct merge_code *c = f->code;
@@ -127,7 +126,7 @@ static void place_places(struct finishing *f, const struct profile *into)
         case CODE_MARKER:
             *address = p->address;
             break;
-        case CODE_POOL: /* more than there are numbers for share the last one */
+        case CODE_POOL: /* pools beyond the available numbers share the last one */
             pools += pools < POOLS_MOST;
             *address = NODE_POOL + pools;
             break;

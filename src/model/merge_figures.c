@@ -1,8 +1,7 @@
 /*
- * merge_figures: what was counted at the call sites of many recordings, added up.
- *
- * A site of the result is one (stack, name of the thread, domain). Its unit is 0: sizes differ
- * between inputs, so the histogram of sizes has a row for every bucket.
+ * merge_figures: adds up the figures of the call sites of many recordings. A site of the result is
+ * one (stack, name of the thread, domain). Its unit is 0, because sizes differ between inputs; so
+ * the histogram of sizes has a row for every bucket.
  */
 #include "model/merge_state.h"
 
@@ -39,7 +38,7 @@ void merge_figures_release(struct merge_figures *f)
     map_release(&f->life_of);
     vec_release(&f->looks);
     vec_release(&f->chains);
-    map_release(&f->look_of);
+    map_release(&f->freed_of);
     map_release(&f->chain_of);
 }
 
@@ -155,7 +154,7 @@ static void add_scan(struct merge_figures *f, const struct merge_source *s, cons
     }
 }
 
-/* An input that was killed has not begun to end: there its last state stands for that, too. */
+/* An input that was killed never began to end: its last state is used for that as well. */
 static void add_scans(struct merge_figures *f, const struct merge_source *s)
 {
     const struct scan *end = scan_of(s->profile, SCAN_END), *exit = scan_of(s->profile, SCAN_EXIT);
@@ -182,7 +181,7 @@ static void add_bucket(struct bucket_rows *rows, struct map *of, uint32_t site, 
     rows->items[*number].bytes += bytes;
 }
 
-/* Allocations of a site that are in no row are in the bucket of its unit: here they get a row. */
+/* Allocations that are in no row belong to the bucket of the site's unit: here they get a row. */
 static void add_sizes(struct merge_figures *f, const struct merge_source *s)
 {
     const struct profile *p = s->profile;
@@ -219,7 +218,7 @@ static void add_histograms(struct merge_figures *f, const struct merge_source *s
     }
     for (size_t i = 0; i < p->looks.count; i++) {
         const struct freed_look *from = &p->looks.items[i];
-        uint32_t *number = map_at(&f->look_of, s->site[from->site]);
+        uint32_t *number = map_at(&f->freed_of, s->site[from->site]);
         if (*number == MAP_NONE) {
             *number = (uint32_t)f->looks.count;
             *vec_push(&f->looks) = (struct freed_look){.site = s->site[from->site]};

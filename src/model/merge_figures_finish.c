@@ -1,12 +1,12 @@
-/* merge_figures_finish: the call sites of a merge in their final order, with all that refers to
- * them. Threads are in order of name, sites in order of node, thread and domain. */
+/* merge_figures_finish: writes the call sites of a merge in their final order, with everything that
+ * refers to them. Threads are in order of name, sites in order of node, thread and domain. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/merge_state.h"
 
 struct order {
-    uint64_t key; /* what it is sorted by */
+    uint64_t key; /* sort key */
     uint32_t number;
 };
 
@@ -18,7 +18,7 @@ static int by_key(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* qsort has no context; one merge is finished at a time. */
+/* qsort has no context; only one merge is finished at a time. */
 static const struct strpool *sorted_names;
 
 static int by_name(const void *a, const void *b)
@@ -27,7 +27,7 @@ static int by_name(const void *a, const void *b)
                   strpool_get(sorted_names, *(const uint32_t *)b));
 }
 
-/* Threads that have sites, by name; `thread`: the final number of each. */
+/* Adds the threads that have sites, by name; `thread`: the final index of each. */
 static void add_threads(const struct merge_figures *f, struct profile *into, uint32_t *thread)
 {
     VEC(uint32_t) used = {0};
@@ -147,7 +147,7 @@ static void add_buckets(const struct bucket_rows *from, struct bucket_rows *into
         qsort(into->items, into->count, sizeof *into->items, by_site_and_bucket);
 }
 
-static int by_site(const void *a, const void *b) /* both kinds of rows begin with it */
+static int by_site(const void *a, const void *b) /* both kinds of rows begin with the site */
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);

@@ -1,9 +1,9 @@
 /*
  * merge_spreads: how the rows of reports are spread over the inputs of a merge.
  *
- * The rows of an input are those that `tidemark report` has for it, of every metric that was
- * recorded and every grouping (model/aggregate.c). To answer so many questions quickly, the call
- * tree and the groups are made once for all metrics; only the sums are made for each.
+ * The rows of an input are those that `tidemark report` shows for it, for every recorded metric and
+ * every grouping (model/aggregate.c). To be fast, the call tree and the groups are built once for
+ * all metrics; only the sums are computed for each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static int64_t joined(int64_t a, int64_t b, bool by_max)
     return by_max ? (b > a ? b : a) : wrapped(a, b);
 }
 
-/* Adds values of the input at hand: rows of unknown code have one key, though they are several. */
+/* Adds values of the current input: several rows of unknown code may share one key. */
 static void add_values(struct merge_spreads *s, uint32_t row, enum metric metric, int64_t self,
                        int64_t total)
 {
@@ -75,7 +75,7 @@ static void add_spread(struct input_spread *to, const struct input_spread *from,
     spread_add(to, from, metric == METRIC_LARGEST, before);
 }
 
-/* What was added for the input at hand becomes one value of each row. */
+/* Makes what was added for the current input one value of each row. */
 static void settle(struct merge_spreads *s, const struct merge *inputs)
 {
     for (size_t i = 0; i < s->pending.count; i++) {
@@ -110,7 +110,7 @@ static void measured_release(struct measured *m)
     m->count = 0;
 }
 
-/* What was not recorded, or is nothing, is left out. */
+/* Leaves out metrics that were not recorded or are zero. */
 static void measure_all(struct measured *m, const struct profile *p, bool in_place)
 {
     struct query q;
@@ -134,7 +134,7 @@ static void measure_all(struct measured *m, const struct profile *p, bool in_pla
     query_release(&q);
 }
 
-/* Sites with a value in any of the metrics. */
+/* The sites with a value in any of the metrics. */
 static struct measure union_of(const struct measured *m)
 {
     struct measure all = {.count = m->of[0].count, .in_place = m->of[0].in_place};
@@ -149,7 +149,7 @@ static struct measure union_of(const struct measured *m)
 /* A grouping of the calls of a tree. */
 struct grouped {
     uint32_t *of_call; /* group of each call */
-    bool *outermost;   /* is no call of the same group above it? */
+    bool *outermost;   /* there is no call of the same group above it */
     uint32_t *row;     /* of each group */
     uint32_t count;
 };
@@ -240,7 +240,7 @@ static void site_rows_init(struct site_rows *r, struct merge_spreads *s, const s
     merged_release(&merged);
 }
 
-/* The sum of everything, of each stack and of each thread. */
+/* Adds the sum of everything, of each stack and of each thread. */
 static void add_sites(struct merge_spreads *s, const struct site_rows *r, const struct call_tree *t,
                       const struct measure *m, enum metric metric)
 {
@@ -257,7 +257,7 @@ static void add_sites(struct merge_spreads *s, const struct site_rows *r, const 
 
 #define GROUPS_MOST 4
 
-/* All metrics, by the given groupings; with sites, also by stack and by thread. */
+/* Adds all metrics by the given groupings; with `sites`, also by stack and by thread. */
 static void measure_tree(struct merge_spreads *s, struct frame_table *frames,
                          const struct measured *m, enum charge charge, const enum grouping *by,
                          size_t groupings, bool with_sites)
@@ -311,7 +311,7 @@ void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
     frame_table_init(&frames, r, p, &focus);
     for (int in_place = 0; in_place < 2; in_place++) {
         measure_all(&m, p, in_place);
-        if (m.count && p->python_version) { /* other calls are charged in tables of code */
+        if (m.count && p->python_version) { /* in tables of code, other calls are charged */
             measure_tree(s, &frames, &m, CHARGE_INNERMOST, by, 1, true);
             measure_tree(s, &frames, &m, CHARGE_PYTHON, by + 1, GROUPS_MOST - 1, false);
         } else if (m.count) {
@@ -323,7 +323,7 @@ void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
     settle(s, inputs);
 }
 
-/* --- a merged one ----------------------------------------------------------------------------- */
+/* --- a merged recording ----------------------------------------------------------------------- */
 
 void merge_spreads_join(struct merge_spreads *s, const struct merge *from,
                         const struct merge *inputs, size_t first)
@@ -331,7 +331,7 @@ void merge_spreads_join(struct merge_spreads *s, const struct merge *from,
     enum metric metric[MERGE_METRICS];
     for (size_t i = 0; i < from->metrics.count; i++)
         if (metric_parse(from->metrics.items[i], &metric[i], NULL))
-            metric[i] = METRICS; /* of a later version */
+            metric[i] = METRICS; /* a metric of a later version */
     for (size_t i = 0; i < from->spreads.count; i++) {
         const struct spread_row *r = &from->spreads.items[i];
         if (metric[r->metric] == METRICS)

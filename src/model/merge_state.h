@@ -1,5 +1,6 @@
 /*
- * merge_state: what a merge keeps in memory while recordings are added. For src/model/merge*.c only.
+ * merge_state: what a merge keeps in memory while recordings are added. Only src/model/merge*.c use
+ * it.
  */
 #ifndef TIDE_MODEL_MERGE_STATE_H
 #define TIDE_MODEL_MERGE_STATE_H
@@ -10,27 +11,27 @@
 #include "store/merge.h"
 #include "store/recording.h"
 
-/* --- code: files, addresses, stacks ------------------------------------------------------------ */
+/* --- code: files, addresses, stacks ----------------------------------------------------------- */
 
 enum code_place_kind {
-    CODE_MARKER, /* an address that is not a frame: NODE_TRUNCATED and the like */
+    CODE_MARKER, /* not a frame: NODE_TRUNCATED and the like */
     CODE_POOL,
     CODE_IN_FILE, /* in a file with a build id */
-    CODE_NAMED,   /* other native code: only its names tell what it is */
+    CODE_NAMED,   /* other native code, identified by its names only */
     CODE_PYTHON
 };
 
-/* What one node of a stack is: its address in terms that all inputs share. */
+/* What one node of a stack is, in terms that all inputs share. */
 struct code_place {
     enum code_place_kind kind;
-    uint32_t module;             /* CODE_IN_FILE */
-    uint64_t address;            /* CODE_IN_FILE: in the file; CODE_MARKER: the value itself */
-    uint32_t text;               /* what it is sorted by, in code.texts; not of CODE_IN_FILE */
-    uint32_t first_frame, count; /* in code.frames; names are in code.strings */
+    uint32_t module;  /* CODE_IN_FILE */
+    uint64_t address; /* CODE_IN_FILE: address in the file; CODE_MARKER: the value itself */
+    uint32_t text;    /* sort key, in code.texts; not for CODE_IN_FILE */
+    uint32_t first_frame, count; /* indexes into code.frames; names are in code.strings */
 };
 
 struct code_file {
-    char *path; /* the first in alphabetical order, if inputs have it at several */
+    char *path; /* the alphabetically first path, if inputs have several */
     uint8_t build_id[32];
     uint32_t build_id_size;
 };
@@ -42,7 +43,7 @@ struct merge_node {
 struct merge_code {
     struct strpool strings, texts, build_ids;
     VEC(struct code_file) files;
-    struct map file_of; /* number in build_ids -> file */
+    struct map file_of; /* index in build_ids -> file */
     VEC(struct frame) frames;
     VEC(struct code_place) places;
     struct map by_address, by_text; /* -> place */
@@ -50,14 +51,14 @@ struct merge_code {
     struct map children;            /* parent, place -> node */
 };
 
-/* One input on its way: its numbers in terms of the merge. */
+/* The input that is being added: its numbers -> those of the merge. */
 struct merge_source {
     const struct recording *recording;
     const struct profile *profile;
-    uint32_t *string; /* its strings -> code.strings, MAP_NONE: not yet */
+    uint32_t *string; /* its strings -> code.strings; MAP_NONE: not yet */
     struct map place; /* its addresses -> places */
     struct module_index modules;
-    uint32_t *file; /* its modules -> code.files, MAP_NONE: not yet */
+    uint32_t *file; /* its modules -> code.files; MAP_NONE: not yet */
     uint32_t *node, *thread, *site;
 };
 
@@ -65,11 +66,11 @@ void merge_code_init(struct merge_code *c);
 void merge_code_release(struct merge_code *c);
 /* Fills source.node. */
 void merge_code_add(struct merge_code *c, struct merge_source *s);
-/* Writes files, nodes and frames in their final order; `node`: the final number of each. */
+/* Writes files, nodes and frames in their final order; `node`: the final index of each. */
 void merge_code_finish(const struct merge_code *c, struct recording *r, struct profile *into,
                        uint32_t *node);
 
-/* --- figures of call sites ---------------------------------------------------------------------- */
+/* --- figures of call sites -------------------------------------------------------------------- */
 
 #define MERGE_INTERVALS 2 /* up to when each input began to end, and the rest */
 
@@ -80,27 +81,27 @@ struct merge_site {
     uint64_t own_peak_blocks, own_peak_bytes, largest_bytes;
 };
 
-/* Scans of one kind, as one. */
+/* All scans of one kind. */
 struct merge_scan {
     bool there, residency, led;
     uint64_t time_ns, held_ns;
     char *unreachable;
     VEC(struct live_row) rows;
-    struct map of; /* site, reach -> row */
+    struct map of; /* (site, reach) -> row */
 };
 
 struct merge_figures {
     struct strpool threads;
     VEC(struct merge_site) sites;
-    struct map site_of; /* node, thread, domain -> site */
+    struct map site_of; /* (node, thread, domain) -> site */
     struct interval intervals[MERGE_INTERVALS];
     struct merge_scan scans[SCAN_KINDS];
     bool no_histograms; /* an input had none */
     struct bucket_rows sizes, lifetimes;
-    struct map size_of, life_of; /* site, bucket -> row */
+    struct map size_of, life_of; /* (site, bucket) -> row */
     VEC(struct freed_look) looks;
     VEC(struct chain_row) chains;
-    struct map look_of, chain_of; /* site -> row */
+    struct map freed_of, chain_of; /* site -> row */
 };
 
 void merge_figures_init(struct merge_figures *f);
@@ -110,7 +111,7 @@ void merge_figures_add(struct merge_figures *f, struct merge_source *s);
 void merge_figures_finish(const struct merge_figures *f, struct profile *into,
                           const uint32_t *node);
 
-/* --- spreads ------------------------------------------------------------------------------------ */
+/* --- spreads ---------------------------------------------------------------------------------- */
 
 /* The spreads of one row of one metric. */
 struct merge_pair {
@@ -133,13 +134,13 @@ struct merge_spreads {
 };
 
 void merge_spreads_release(struct merge_spreads *s);
-/* The values that the rows of reports on this recording have; its input is the last of `inputs`. */
+/* Adds the values that reports on this recording show; its input is the last of `inputs`. */
 void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
                            const struct profile *p, const struct merge *inputs);
-/* Those of a recording that was merged itself; its inputs begin at `first`, in the same order. */
+/* Adds the spreads of a merged recording; its inputs begin at `first`, in the same order. */
 void merge_spreads_join(struct merge_spreads *s, const struct merge *from,
                         const struct merge *inputs, size_t first);
-/* `place`: the final number of each input. */
+/* `place`: the final index of each input. */
 void merge_spreads_finish(const struct merge_spreads *s, const uint32_t *place, struct merge *into);
 
 #endif

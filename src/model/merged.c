@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Callees of each node while the tree is built. Most have a few, which are searched one by one:
- * they lie close together. Where there are more, all of them are in a map. */
+/* The callees of each node while the tree is built. Most nodes have few, which are searched one by
+ * one because they are close together in memory. If there are more, all of them are in a map. */
 #define FEW 8
 
 struct callees {
@@ -41,7 +41,7 @@ static void callee_add(struct callees *c, const struct merged *m, uint32_t above
 struct calls {
     const uint32_t *parent, *frame;
     size_t count;
-    const uint32_t *keys; /* of frames; NULL: the frames themselves */
+    const uint32_t *keys; /* of frames; NULL: the frame numbers themselves */
 };
 
 static void merge_calls(struct merged *m, const struct calls *calls, bool collapse)
@@ -89,7 +89,7 @@ void merged_prepare(struct call_paths *p)
     p->merged = (struct merged_paths){m.of_call, m.parent.items, m.key.items, m.parent.count};
 }
 
-/* The node of a call that no path has: a marker, below the root. */
+/* The node of a call that is on no path: a marker, below the root. */
 static uint32_t marker_node(struct merged *m, uint32_t frame)
 {
     for (size_t n = 1; n < m->parent.count; n++)
@@ -100,7 +100,7 @@ static uint32_t marker_node(struct merged *m, uint32_t frame)
     return (uint32_t)m->parent.count - 1;
 }
 
-/* The nodes of picked calls, numbered as merge_calls would. */
+/* Numbers the nodes of picked calls as merge_calls would. */
 static void pick_nodes(struct merged *m, const struct call_tree *t)
 {
     merged_prepare(t->paths);
@@ -251,7 +251,7 @@ void merged_tree_rows(struct answer_rows *out, const struct merged *m, const str
         }
         for (; n && link[n].next == CALL_NONE; depth--)
             n = m->parent.items[n];
-        n = link[n].next; /* the root has none */
+        n = link[n].next; /* the root has no siblings */
     }
     free(rows);
     free(link);

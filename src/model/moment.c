@@ -15,7 +15,7 @@ static uint64_t boundary_ns(const struct profile *p, size_t intervals)
 
 static struct moment nearest(const struct profile *p, const char *word, uint64_t time_ns)
 {
-    size_t at; /* the first boundary at or after time_ns */
+    size_t at; /* index of the first boundary at or after time_ns */
     BISECT(at, p->intervals.count, boundary_ns(p, at) < time_ns);
     if (at && boundary_ns(p, at) >= time_ns &&
         time_ns - boundary_ns(p, at - 1) < boundary_ns(p, at) - time_ns)
@@ -25,7 +25,8 @@ static struct moment nearest(const struct profile *p, const char *word, uint64_t
 
 static struct moment at_peak(const struct profile *p, const char *word)
 {
-    size_t i = p->merge ? p->intervals.count : 0; /* calls up to the peak of each are not kept */
+    /* For a merge, the calls up to each input's peak are not kept. */
+    size_t i = p->merge ? p->intervals.count : 0;
     while (i < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns)
         i++;
     return (struct moment){.word = word,
@@ -34,7 +35,7 @@ static struct moment at_peak(const struct profile *p, const char *word)
                            .time_ns = p->peak_time_ns};
 }
 
-/* When it began to end, before its destructors ran; false: it never said so. */
+/* When the process began to end, before its destructors ran; false: that was not recorded. */
 static bool at_exit(const struct profile *p, const char *word, struct moment *out)
 {
     for (size_t i = p->scans.count; i-- > 0;)
@@ -73,7 +74,7 @@ bool duration_parse(const char *word, double *ns)
     return false;
 }
 
-/* A time in ns, or "50%" of the run; false: some other word. */
+/* Parses a time, in ns, or "50%" of the run; false: some other word. */
 static bool parse_time(const char *word, uint64_t duration_ns, double *ns)
 {
     char *end;
@@ -130,7 +131,7 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
         if (!at_exit(p, word, out))
             return err_set(err, -EINVAL,
                            "when this process began to end is not known: it was killed, called "
-                           "_exit or exec, or what is done at the end was switched off");
+                           "_exit or exec, or the work at the end was switched off");
     } else if (p->merge) {
         return err_set(err, -EINVAL,
                        "'%s' is not a moment of a merged recording: it keeps start, exit, peak and "
@@ -138,7 +139,7 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
                        word);
     } else if (parse_time(word, p->duration_ns, &ns)) {
         uint64_t last = p->duration_ns > boundary_ns(p, all) ? p->duration_ns : boundary_ns(p, all);
-        /* Half a ms of grace, so that the duration as it was printed can be typed back. */
+        /* Half a ms of tolerance, so that a printed duration can be typed in. */
         if (ns > (double)last + 5e5)
             return err_set(err, -EINVAL, "'%s' is after the end; the run lasted %.3f s", word,
                            (double)p->duration_ns / 1e9);

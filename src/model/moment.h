@@ -1,12 +1,11 @@
 /*
- * moment: the words of --at and --since, resolved to places in the interval log.
+ * moment: resolves the words of --at and --since to positions in the interval log.
  *
  * A moment is a boundary between intervals: `intervals` whole intervals lie before it. A time or a
- * share is moved to the nearest boundary, and time_ns says what it became (asked_ns: what it was).
- * The peak is special: sites carry what was live then exactly (at_peak_*); where only intervals are
- * known, the end of the interval that holds the peak stands for it.
- *
- * `word` is borrowed from the caller.
+ * percentage is moved to the nearest boundary; time_ns is that boundary, asked_ns the original
+ * time. The peak is special: sites have the exact live values at the peak (at_peak_*). Where only
+ * intervals are known, the end of the interval that contains the peak is used. `word` is borrowed
+ * from the caller.
  */
 #ifndef TIDE_MODEL_MOMENT_H
 #define TIDE_MODEL_MOMENT_H
@@ -31,16 +30,16 @@ struct window {
     struct moment since, at;
 };
 
-/* "12.5s", "300ms", "2m", "1h" in ns; false: some other word. */
+/* Parses "12.5s", "300ms", "2m", "1h" to ns; false: some other word. */
 bool duration_parse(const char *word, double *ns);
 
-/* -EINVAL: not a moment, or not one of this run. */
+/* -EINVAL: not a moment, or not within this run. */
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err);
 
 /* Does the word name a mark of this profile? NULL does not. */
 bool moment_is_mark(const struct profile *p, const char *word);
 
-/* NULL words are the defaults start and end. -EINVAL also when `since` comes after `at`. */
+/* NULL words are the defaults start and end. -EINVAL also if `since` comes after `at`. */
 int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
                    struct err *err);
 

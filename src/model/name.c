@@ -9,7 +9,7 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The place after the bracket that closes the one at s[i]; the end if none does. */
+/* The position after the bracket that closes the one at s[i]; the end if none does. */
 static size_t skip_brackets(const char *s, size_t i)
 {
     int depth = 0;
@@ -22,7 +22,7 @@ static size_t skip_brackets(const char *s, size_t i)
             depth++;
             break;
         case '>':
-            if (i && s[i - 1] == '-') /* an arrow */
+            if (i && s[i - 1] == '-') /* an arrow: -> */
                 break;
             /* fall through */
         case ')':
@@ -35,7 +35,7 @@ static size_t skip_brackets(const char *s, size_t i)
     return i;
 }
 
-/* From "operator" to the argument list: its symbols are not brackets. */
+/* Skips from "operator" to the argument list: the symbols in between are not brackets. */
 static size_t skip_operator(const char *s, size_t i)
 {
     i += strlen("operator");
@@ -57,7 +57,7 @@ static bool at_operator(const char *s, size_t i, size_t start)
 struct name_part name_bare(const char *name)
 {
     size_t start = 0, i = 0;
-    if (name[0] == '[') /* none of the program's functions: a pool, an unknown place */
+    if (name[0] == '[') /* not a function of the program: a pool, an unknown place */
         return (struct name_part){name, strlen(name)};
     while (name[i]) {
         if (at_operator(name, i, start)) {
@@ -151,7 +151,7 @@ bool name_part_is_std(struct name_part bare)
            rust_name_is_std(bare);
 }
 
-/* The part after the last :: that is not inside brackets. */
+/* The part after the last :: outside of brackets. */
 static struct name_part last_component(struct name_part part)
 {
     size_t i = 0, start = 0;
@@ -187,7 +187,7 @@ bool name_is(const char *name, const char *wanted)
            part_is(last, wanted) || part_is(name_without_template(last), wanted);
 }
 
-/* Without the outermost namespace or class; itself if there is none. */
+/* The name without the outermost namespace or class; unchanged if there is none. */
 static struct name_part without_first(struct name_part part)
 {
     for (size_t i = 0; i + 2 < part.size && !at_operator(part.text, i, 0);) {
@@ -205,7 +205,7 @@ static size_t columns(const char *s, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < size; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80; /* UTF-8: count first bytes only */
+        n += ((unsigned char)s[i] & 0xc0) != 0x80; /* in UTF-8, count first bytes only */
     return n;
 }
 
@@ -250,7 +250,7 @@ void name_shorten(struct strbuf *out, const char *name, size_t width)
         i = after;
     }
     struct name_part rest = {plain.data ? plain.data : "", plain.size};
-    while (columns(rest.text, rest.size) > width) { /* the last component tells most */
+    while (columns(rest.text, rest.size) > width) { /* the last component says most */
         struct name_part inner = without_first(rest);
         if (inner.size == rest.size)
             break;

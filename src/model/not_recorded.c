@@ -4,7 +4,7 @@
 
 enum recorded not_recorded(const struct profile *p, size_t *note)
 {
-    /* As src/collect/session/not_recorded.c and saving.c write them. */
+    /* The notes as src/collect/session/not_recorded.c and saving.c write them. */
     static const struct {
         const char *text;
         enum recorded means;
@@ -18,7 +18,8 @@ enum recorded not_recorded(const struct profile *p, size_t *note)
         return RECORDED;
     for (size_t i = 0; i < p->notes.count; i++)
         for (size_t k = 0; k < sizeof begins / sizeof *begins; k++) {
-            /* The first program's notes speak of children too, which have a number. */
+            /* The program's own profile also has notes about children, which contain a process
+             * number. */
             if (strncmp(p->notes.items[i], begins[k].text, strlen(begins[k].text)) != 0 ||
                 strstr(p->notes.items[i], "(process "))
                 continue;

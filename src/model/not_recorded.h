@@ -1,5 +1,5 @@
 /*
- * not_recorded: was a process recorded at all, and if not, why.
+ * not_recorded: was a process recorded at all, and if not, why?
  *
  * If nothing can be preloaded into a program (because it is statically linked, for example), the
  * collector writes a profile without figures. If it cannot see a program's allocator, it writes a
@@ -13,11 +13,11 @@
 
 enum recorded {
     RECORDED,
-    RECORDED_PARTLY, /* its own allocations, or all, passed the recorder by */
-    RECORDED_NOTHING /* nothing is known of it but its name and its end */
+    RECORDED_PARTLY, /* its own allocations, or all of them, were not recorded */
+    RECORDED_NOTHING /* only its name and its end are known */
 };
 
-/* `note`: the number of the note that says why, where it is not RECORDED. */
+/* `note`: the index of the note that says why, unless it is RECORDED. */
 enum recorded not_recorded(const struct profile *p, size_t *note);
 
 #endif

@@ -33,7 +33,7 @@ int pattern_list_add(struct pattern_list *l, const char *text, const char *optio
 #define KEPT_SIZE_MAX 1000
 #define KEPT_COST_MAX 10000
 
-/* {n}, {n,} or {n,m} at `s`: how many copies the compiler makes of what stands before it. */
+/* {n}, {n,} or {n,m} at `s`: how many copies of the preceding expression the compiler makes. */
 static unsigned long copies_of(const char *s)
 {
     char *end;
@@ -46,13 +46,13 @@ static unsigned long copies_of(const char *s)
 
 bool pattern_is_harmless(const char *text)
 {
-    unsigned long cost = strlen(text); /* of repeats of repeats too, so the product of all */
+    unsigned long cost = strlen(text); /* repeats may be nested, so their product counts */
     if (cost > KEPT_SIZE_MAX)
         return false;
     for (const char *s = text; *s && cost <= KEPT_COST_MAX; s++) {
         if (*s == '\\' && s[1]) {
             if (*++s >= '0' && *s <= '9')
-                return false; /* a reference back */
+                return false; /* a back reference */
             continue;
         }
         unsigned long copies = *s == '{' ? copies_of(s) : *s == '+' ? 2 : 1;
@@ -84,7 +84,7 @@ void pattern_list_release(struct pattern_list *l)
 
 bool glob_match(const char *glob, const char *text, bool question)
 {
-    const char *star = NULL, *from = NULL; /* the last * and where it stops for now */
+    const char *star = NULL, *from = NULL; /* the last *, and where its match ends for now */
     while (*text) {
         if (*glob == '*') {
             star = glob++;
@@ -111,7 +111,7 @@ static const char *part_end(const char *s, char delimiter)
     return *s ? s : NULL;
 }
 
-/* A copy in which an escaped delimiter is the delimiter itself. */
+/* A copy in which escaped delimiters are unescaped. */
 static char *part_copy(const char *from, const char *to, char delimiter)
 {
     struct strbuf b = {0};

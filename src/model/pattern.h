@@ -1,7 +1,8 @@
 /*
- * pattern: the regular expressions a user gives (POSIX extended), and renames like sed's s/re/new/.
+ * pattern: the regular expressions that a user gives (POSIX extended), and renames like sed's
+ * s/re/new/.
  *
- * Plain words without special characters are searched for as text, which is many times faster than
+ * Words without special characters are searched for as text, which is many times faster than
  * regexec on long C++ names. Lists own their patterns; {0} is an empty list.
  */
 #ifndef TIDE_MODEL_PATTERN_H
@@ -24,17 +25,18 @@ struct pattern_list {
     VEC(struct pattern) patterns;
 };
 
-/* `option` names the source in the sentence of a failure ("--ignore"). -EINVAL: not a regular
+/* `option` names the source in the error's sentence ("--ignore"). -EINVAL: not a regular
  * expression. */
 int pattern_list_add(struct pattern_list *l, const char *text, const char *option, struct err *err);
 bool pattern_list_match(const struct pattern_list *l, const char *subject);
 void pattern_list_release(struct pattern_list *l);
 
-/* May it be kept in a file, for whoever opens that? Not if matching could take for ever or
- * compiling all memory. */
+/* May it be stored in a file, to be used by whoever opens it? Not if matching could take for ever,
+ * or compiling all memory. */
 bool pattern_is_harmless(const char *text);
 
-/* Wildcards over the whole of `text`: * for any number of characters, ? for one if `question`. */
+/* Matches wildcards against all of `text`: * for any number of characters and, with `question`, ?
+ * for one. */
 bool glob_match(const char *glob, const char *text, bool question);
 
 struct rename_rule {
@@ -49,7 +51,7 @@ struct rename_list {
 
 /* `rule` is s/re/new/ or s/re/new/g with any delimiter. */
 int rename_list_add(struct rename_list *l, const char *rule, struct err *err);
-/* Appends the new name to `out` and returns true, or returns false when no rule matches. */
+/* Appends the new name to `out` and returns true, or returns false if no rule matches. */
 bool rename_list_apply(const struct rename_list *l, const char *name, struct strbuf *out);
 void rename_list_release(struct rename_list *l);
 

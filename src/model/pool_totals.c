@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of "[pool NAME]", the function's name that a pool's node has, the NAME. */
+/* The NAME in "[pool NAME]", which is the function name of a pool's node. */
 static struct pool_total pool_named(const struct recording *r, const struct profile *p,
                                     uint64_t address)
 {

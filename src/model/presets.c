@@ -23,17 +23,18 @@ static const char *const names[PRESETS] = {
 #define FONTS   "libfontconfig.so*|libexpat.so*|libfreetype.so*|libc.so*"
 
 /*
- * Innermost first; the allocation function itself is not listed. One line of reason each, where the
- * name alone does not say it. "X!... < Y!f": f of Y, and what it called within X.
+ * Innermost frame first; the allocation function itself is not listed. A comment gives the reason
+ * where the name alone does not. "X!... < Y!f" is f of Y, and whatever it called within X.
  */
 static const struct {
     enum preset preset;
     const char *places;
 } rules[] = {
-    /* Its own code asked for it; initialisers that it calls are other libraries' code. */
+    /* The loader's own code allocated it; initialisers that the loader calls are code of other
+     * libraries. */
     {PRESET_LOADER, LOADER "!*"},
 
-    /* Tables and names of the locale in use; setlocale's are shared by all that follow. */
+    /* Tables and names of the current locale; setlocale's are shared by all later calls. */
     {PRESET_LIBC, LIBC "!... < " LIBC "!setlocale"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!_nl_find_locale"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!_nl_load_locale*"},
@@ -42,13 +43,13 @@ static const struct {
     {PRESET_LIBC, LIBC "!... < " LIBC "!*dcgettext"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!*bindtextdomain"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!*textdomain"},
-    /* Which converters there are, not what iconv_open hands out. */
+    /* Which converters exist, but not what iconv_open returns. */
     {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_load_cache"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_load_conf"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_read_conf"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!__gconv_find_shlib"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!__wcsmbs_load_conv"},
-    /* Who answers questions for users, groups and hosts; and the one result that is kept. */
+    /* Which service answers for users, groups and hosts; and the one result that is kept. */
     {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_database_get"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_lookup_function"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!__nss_module_*"},
@@ -71,7 +72,7 @@ static const struct {
     {PRESET_LIBC, LIBC "!... < " LIBC "!localtime"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!localtime_r"},
     {PRESET_LIBC, LIBC "!... < " LIBC "!mktime"},
-    /* Functions that can write to stdout or read from stdin only. */
+    /* Functions that can only write to stdout or read from stdin. */
     {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!puts"},
     {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!_IO_puts"},
     {PRESET_LIBC, LIBC "!_IO_file_doallocate < " LIBC "!... < " LIBC "!putchar*"},
@@ -89,7 +90,7 @@ static const struct {
 
     {PRESET_LIBSTDCXX, STDCXX "!(anonymous namespace)::pool::pool"},
     {PRESET_LIBSTDCXX, STDCXX "!... < " STDCXX "!_GLOBAL__sub_I_eh_alloc.cc"},
-    /* Its initialisers, called by the loader: how it looks where the library has no symbols. */
+    /* Its initialisers, called by the loader: how it looks if the library has no symbols. */
     {PRESET_LIBSTDCXX, STDCXX "!... < " LOADER "!*"},
 
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!Py_InitializeFromConfig"},
@@ -97,7 +98,7 @@ static const struct {
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyType_Ready"},
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyUnicode_InternInPlace"},
     {PRESET_PYTHON, PYTHON "!... < " PYTHON "!PyUnicode_InternFromString"},
-    /* Interned too, when they are there: names in code, and keys. From 3.12 on for good. */
+    /* Interned as well once they exist: names in code, and keys. From 3.12 on for good. */
     {PRESET_PYTHON, PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!r_object"},
     {PRESET_PYTHON, PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!PyDict_SetItemString"},
     {PRESET_PYTHON, PYTHON "!PyUnicode_New < " PYTHON "!... < " PYTHON "!_PyPegen_new_identifier"},

@@ -1,6 +1,6 @@
 /*
  * presets: memory that is never the user's fault: what the loader, the C and C++ libraries and big
- * frameworks set up once and keep until the end.
+ * frameworks allocate once and keep until the end.
  *
  * Each rule is narrow: it names the library whose code allocates, and every frame from there to the
  * function that explains it belongs to that library. So what a user's constructor allocates below
@@ -24,7 +24,7 @@ enum preset {
     PRESETS
 };
 
-/* Whose memory it is, for sentences: "the loader", "libstdc++". */
+/* Whose memory it is, in words: "the loader", "libstdc++". */
 const char *preset_name(enum preset p);
 
 void presets_add(struct suppressions *s);

@@ -9,7 +9,7 @@
 #include "model/moment.h"
 #include "model/sampled.h"
 
-/* How many of the marks that a query names are marks of this profile. */
+/* How many of the marks in the query this profile has. */
 static int marks_named(const struct profile *p, const struct query *q)
 {
     int found = moment_is_mark(p, q->at) + moment_is_mark(p, q->since);
@@ -19,7 +19,7 @@ static int marks_named(const struct profile *p, const struct query *q)
     return found + any;
 }
 
-/* The program that a process became by exec, or NULL. */
+/* The program that a process executed next, or NULL. */
 static const struct profile *program_after_exec(const struct recording *r, const struct profile *p)
 {
     const struct profile *end = r->profiles.items + r->profiles.count;
@@ -35,7 +35,7 @@ static bool is_launcher(const struct recording *r, const struct profile *p)
     return next && profile_memory(p) < profile_memory(next) + ANSWER_LAUNCHER_BYTES;
 }
 
-/* Has `a` more to tell than `b`, which comes first in the recording? */
+/* Is `a` a better choice than `b`, which comes earlier in the recording? */
 static bool is_larger(const struct profile *a, const struct profile *b)
 {
     if (!a->sampling.alone || !b->sampling.alone)
@@ -52,7 +52,7 @@ const struct profile *answer_program(const struct recording *r)
     return p;
 }
 
-/* Where several are equal, it is the program that was started. */
+/* If several are equal, the program that was started is chosen. */
 static const struct profile *choose(const struct recording *r, const struct query *q)
 {
     const struct profile *best = answer_program(r);
@@ -92,7 +92,7 @@ int answer_process(const struct recording *r, const struct query *q, const struc
         *out = r->combined;
         return *out ? 0
                     : err_set(err, -EINVAL,
-                              "this can be told of one process only; --process PID picks it");
+                              "this is known for one process only; --process PID picks it");
     }
     char *end;
     unsigned long pid = strtoul(process, &end, 10), wanted = 0;

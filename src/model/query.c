@@ -78,8 +78,8 @@ const char *histogram_kind_name(enum histogram_kind h)
     return histogram_names[h];
 }
 
-/* The place of `word` in the list, or -EINVAL and "--metric 'x' is not known; it is one of a, b".
- */
+/* The index of `word` in the list, or -EINVAL and "--metric 'x' is not known; it is one of a,
+ * b". */
 static int choose(const char *option, const char *word, const char *const *names, int count,
                   struct err *err)
 {

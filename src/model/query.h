@@ -1,11 +1,12 @@
 /*
- * query: what a user asks of a profile, as plain data: metric, moments, grouping, focus.
+ * query: what a user asks about a profile, as plain data: metric, moments, grouping, focus.
  *
- * Every command that looks at stacks (report, leaks, diff, flame) fills one of these from its
- * options (cli/query_options.h) and hands it to model/answer.h. {0} plus query_init is the default
+ * Every command that shows stacks (report, leaks, diff, flame) fills one of these from its options
+ * (cli/query_options.h) and passes it to model/answer.h. {0} plus query_init is the default
  * question.
  *
- * Ownership: strings are borrowed (argv); the pattern lists are owned, query_release frees them.
+ * Ownership: strings are borrowed (argv); the pattern lists are owned, and query_release frees
+ * them.
  */
 #ifndef TIDE_MODEL_QUERY_H
 #define TIDE_MODEL_QUERY_H
@@ -36,7 +37,7 @@ enum metric {
     METRIC_TOUCHED,
     METRIC_WALL,
     METRIC_WAITING,
-    METRIC_SAMPLES, /* of CPU time: how many, whatever time one stands for */
+    METRIC_SAMPLES, /* number of samples of CPU time, whatever time one stands for */
     METRICS
 };
 
@@ -46,13 +47,13 @@ static inline bool metric_is_time(enum metric m)
     return m == METRIC_CPU || m == METRIC_WALL || m == METRIC_WAITING;
 }
 
-/* Is the innermost frame charged, whatever it is? Time in malloc is malloc's. */
+/* Is the innermost frame charged, whatever it is? Time in malloc belongs to malloc. */
 static inline bool metric_in_place(enum metric m)
 {
     return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_SAMPLES;
 }
 
-/* What its amounts are: "ns", "samples" or "bytes". */
+/* The unit of its amounts: "ns", "samples" or "bytes". */
 static inline const char *metric_unit(enum metric m)
 {
     return metric_is_time(m) ? "ns" : m == METRIC_SAMPLES ? "samples" : "bytes";
@@ -60,31 +61,32 @@ static inline const char *metric_unit(enum metric m)
 
 enum size_kind { SIZE_REQUESTED, SIZE_USABLE, SIZE_OVERHEAD, SIZE_KINDS };
 
-/* A metric's numbers, or how its blocks are spread over sizes or lifetimes. */
+/* Show a metric's numbers, or how its blocks are distributed over sizes or lifetimes. */
 enum histogram_kind { HISTOGRAM_NONE, HISTOGRAM_SIZE, HISTOGRAM_LIFETIME, HISTOGRAM_KINDS };
 
 enum grouping { BY_FUNCTION, BY_LINE, BY_STACK, BY_LIBRARY, BY_FILE, BY_THREAD, GROUPINGS };
 
-/* Which stacks count, and which of their frames are seen. */
+/* Which stacks count, and which of their frames are shown. */
 struct focus {
-    struct pattern_list within; /* stacks with a matching frame */
-    VEC(char *) paths;          /* stacks with a frame whose file begins with one of them */
-    struct pattern_list ignore; /* not stacks with a matching frame; they are counted apart */
-    struct pattern_list fold;   /* frames that are dropped, their caller is charged */
+    struct pattern_list within; /* only stacks with a matching frame */
+    VEC(char *) paths;          /* only stacks with a frame whose file begins with one of these */
+    struct pattern_list ignore; /* no stacks with a matching frame; these are counted separately */
+    struct pattern_list fold;   /* matching frames are dropped, and their caller is charged */
     struct rename_list merge;
     bool no_fold; /* keep the std:: frames at the innermost end */
     bool python_only, native_only;
     const char *thread;           /* NULL: all; a name or a thread id */
     struct suppressions suppress; /* from files: more stacks to ignore */
-    unsigned leak_kinds; /* set of enum leak_kind: what is measured; suppressions of other kinds do
-                            not apply. 0: all of them do */
-    bool presets;        /* ignore what is never the user's fault (model/presets.h) */
-    const struct recording *match; /* names are made comparable with those of this other recording
-                                      (model/comparable_name.h), and one function is one row
-                                      whatever library it is in; NULL: names as they are */
-    bool lenient; /* no error if no stack is within: another process's, or one that was cut, may be
-                   */
-    bool no_defaults; /* not what `run` was given as --within, --ignore, --suppressions */
+    /* Set of enum leak_kind: the kinds that are measured; suppressions of other kinds do not apply.
+     * 0: all suppressions apply. */
+    unsigned leak_kinds;
+    bool presets; /* leave out what is never the user's fault (model/presets.h) */
+    /* Make names comparable with those of this other recording (model/comparable_name.h), and give
+     * a function one row, whatever library it is in. NULL: names as they are. */
+    const struct recording *match;
+    /* No error if no stack matches: another process may have such stacks, or they were cut. */
+    bool lenient;
+    bool no_defaults; /* do not apply --within, --ignore, --suppressions that `run` was given */
 };
 
 enum shape { SHAPE_TABLE, SHAPE_TREE, SHAPE_CALLERS, SHAPE_CALLEES };
@@ -98,24 +100,25 @@ struct query {
     const char *since, *at; /* NULL: not given */
     struct focus focus;
     enum shape shape;
-    const char *function;          /* of SHAPE_CALLERS and SHAPE_CALLEES */
-    enum histogram_kind histogram; /* of METRIC_TOTAL */
-    bool histogram_rows;           /* one for each row, too */
-    size_t top;                    /* most rows to keep; QUERY_ALL */
+    const char *function;          /* for SHAPE_CALLERS and SHAPE_CALLEES */
+    enum histogram_kind histogram; /* for METRIC_TOTAL */
+    bool histogram_rows;           /* also one for each row */
+    size_t top;                    /* how many rows to keep at most; QUERY_ALL */
     double min_percent;            /* rows below this share of the metric's sum are left out */
-    bool tree_only;                /* of BY_STACK: the merged tree without rows, which are many */
-    const char *before;            /* with tree_only: measured at this moment, too; NULL: not */
+    bool tree_only;                /* for BY_STACK: only the merged tree, without the many rows */
+    const char *before;            /* with tree_only: also measure at this moment; NULL: no */
     const char *process;           /* NULL, PID or PID#N */
-    const char *has_mark; /* without `process`: one that has a mark of this label goes first; "": of
-                             any label; NULL: it does not matter */
+    /* Without `process`: prefer one that has a mark of this label; "": of any label; NULL: do not
+     * care. */
+    const char *has_mark;
 };
 
 void query_init(struct query *q);
 void query_release(struct query *q);
-/* Was anything said about which stacks count, or how they look? */
+/* Does the focus restrict which stacks count, or change how they look? */
 bool focus_is_given(const struct focus *f);
 
-/* --top and --min: does a row of this size, out of `scale`, stay when `kept` rows stay already? */
+/* --top and --min: is a row of this size, out of `scale`, kept if `kept` rows are kept already? */
 static inline bool query_keeps(const struct query *q, size_t kept, double size, double scale)
 {
     return kept < q->top && size >= q->min_percent / 100 * scale;

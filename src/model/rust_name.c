@@ -13,7 +13,7 @@ static struct name_part from(struct name_part part, size_t at)
     return (struct name_part){part.text + at, part.size - at};
 }
 
-/* C++ has namespaces called core and alloc as well, so modules of the library are named in full. */
+/* C++ has namespaces named core and alloc as well, so modules of the library are listed in full. */
 static bool path_is_std(struct name_part path)
 {
     static const char *const crates[] = {"std::", "hashbrown::", "__rustc::", "__rustc["};
@@ -36,7 +36,7 @@ static bool path_is_std(struct name_part path)
     return false;
 }
 
-/* u8, [T], &str, alloc::vec::Vec<T>: all but the types of other crates. */
+/* u8, [T], &str, alloc::vec::Vec<T>: everything except the types of other crates. */
 static bool type_is_std(struct name_part type)
 {
     static const char *const before[] = {"&", "*const ", "*mut ", "mut ", "dyn ", "[", "(", "<"};
@@ -52,7 +52,7 @@ static bool type_is_std(struct name_part type)
     return !has_path || path_is_std(type);
 }
 
-/* Where the bracket at the beginning is closed; the end if it is not. */
+/* The position of the bracket that closes the first one; the end if there is none. */
 static size_t closing(struct name_part part)
 {
     int depth = 0;
@@ -66,7 +66,7 @@ static size_t closing(struct name_part part)
     return part.size;
 }
 
-/* Where " as " is, outside brackets; the end if it is not there. */
+/* The position of " as " outside brackets; the end if there is none. */
 static size_t find_as(struct name_part part)
 {
     for (size_t i = 0; i < part.size; i++) {
@@ -80,7 +80,7 @@ static size_t find_as(struct name_part part)
 
 bool rust_name_is_std(struct name_part bare)
 {
-    if (!bare.size || bare.text[bare.size] == '(') /* C++: Rust has no arguments in its names */
+    if (!bare.size || bare.text[bare.size] == '(') /* C++: names in Rust have no arguments */
         return false;
     if (bare.text[0] != '<')
         return path_is_std(bare);

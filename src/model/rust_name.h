@@ -1,13 +1,12 @@
 /*
  * rust_name: is a demangled Rust function part of the standard library?
  *
- * Knows both ways that symbols are mangled ("alloc::vec::Vec<T,A>::push" and
+ * It knows both ways of mangling symbols ("alloc::vec::Vec<T,A>::push" and
  * "<alloc::vec::Vec<u8>>::push") and methods of traits ("<X as Trait>::method"). What a crate
- * implements for its own types is the crate's, also where the trait is the library's; what it
- * implements of its own traits for types of the library is the crate's too. An implementation of an
- * allocator is never what anybody looks for, so these count as the library's whoever wrote them.
- *
- * Any text is accepted. No state, no allocation.
+ * implements for its own types belongs to the crate, even if the trait is the library's. What it
+ * implements of its own traits for types of the library belongs to the crate too. Nobody looks for
+ * an implementation of an allocator, so these count as the library's, whoever wrote them. Any text
+ * is accepted. No state, no allocation.
  */
 #ifndef TIDE_MODEL_RUST_NAME_H
 #define TIDE_MODEL_RUST_NAME_H

@@ -64,7 +64,7 @@ struct sampled_part *sampled_over_time(const struct profile *p, const struct win
 {
     struct sampled_part *parts = xcalloc(most, sizeof *parts);
     uint64_t begin = w->since.time_ns, end = w->at.time_ns;
-    size_t part = most; /* that was added to last; most: none yet */
+    size_t part = most; /* the part that was added to last; `most`: none yet */
     *count = 0;
     for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
         const struct interval *iv = &p->intervals.items[i];
@@ -104,10 +104,10 @@ int sampled_heap_check(const struct profile *p, struct err *err)
     if (!p->sampling.alone || !profile_is_sampled(p))
         return 0;
     if (p->imported.from)
-        return err_set(err, -ENODATA,
-                       "this recording was imported from %.100s and has samples alone; see "
-                       "'tidemark report'",
-                       p->imported.from);
+        return err_set(
+            err, -ENODATA,
+            "this recording was imported from %.100s and has samples only; see 'tidemark report'",
+            p->imported.from);
     return err_set(
         err, -ENODATA,
         "this recording has no heap data, because it was made with --only-cpu, --only-faults or "

@@ -1,5 +1,5 @@
 /*
- * sampled: what CPU samples and page faults add up to in a window, and how complete they are.
+ * sampled: sums of CPU samples and page faults in a window, and how complete they are.
  */
 #ifndef TIDE_MODEL_SAMPLED_H
 #define TIDE_MODEL_SAMPLED_H
@@ -10,12 +10,14 @@
 
 struct sampled_totals {
     uint64_t cpu_ns, cpu_samples;
-    uint64_t kernel_ns, kernel_samples;   /* of them, in the kernel */
+    uint64_t kernel_ns, kernel_samples;   /* the part in the kernel */
     uint64_t waiting_ns, waits, ready_ns; /* off the processor */
     uint64_t faults, fault_bytes;
-    uint64_t huge_faults, file_faults, copy_faults; /* of faults; the others are first touches */
-    uint64_t touched, touched_bytes; /* of them, in memory whose allocation is known */
-    /* Of the metric's samples: stacks that were cut off, or left where unwind information ends. */
+    /* Kinds of faults; all others are first touches. */
+    uint64_t huge_faults, file_faults, copy_faults;
+    uint64_t touched, touched_bytes; /* the part in memory whose allocation is known */
+    /* Samples of the metric whose stack was cut off, or ends where unwind information is
+     * missing. */
     uint64_t truncated_stacks, incomplete_stacks;
 };
 
@@ -24,27 +26,27 @@ static inline bool metric_is_sampled(enum metric m)
     return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_TOUCHED || m == METRIC_SAMPLES;
 }
 
-/* Stacks are counted for `metric`, if it is one of those. */
+/* Counts stacks for `metric`, if it is one of these. */
 struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
                                      enum metric metric);
 
-/* CPU time up to a moment, since the one before; the first since the window began. */
+/* CPU time up to a moment, since the part before; the first one since the window began. */
 struct sampled_part {
     uint64_t end_ns, cpu_ns;
 };
 
-/* CPU time over a window in at most `most` parts about equally long, which end with intervals. The
- * caller frees them. */
+/* CPU time over a window, in at most `most` parts of about equal length that end with intervals.
+ * The caller frees them. */
 struct sampled_part *sampled_over_time(const struct profile *p, const struct window *w, size_t most,
                                        size_t *count);
 
-/* Of the whole run, whatever the stacks. */
+/* For the whole run, whatever the stacks. */
 struct sampled_totals sampled_whole(const struct profile *p);
 
-/* 0; or -ENODATA and a sentence: only samples were recorded, nothing is known of the heap. */
+/* Returns 0; or -ENODATA and a sentence: only samples were recorded, the heap was not. */
 int sampled_heap_check(const struct profile *p, struct err *err);
 
-/* The metric to begin with: live, but where nothing is known of the heap, what was sampled. */
+/* The default metric: live, or if the heap was not recorded, what was sampled. */
 enum metric sampled_default(const struct recording *r);
 
 #endif

@@ -14,7 +14,7 @@ static uint64_t hash_words(uint64_t a, uint64_t b)
     return XXH3_64bits(words, sizeof words);
 }
 
-/* Unknown code is at other addresses in each input. */
+/* Unknown code is at different addresses in each input. */
 static uint64_t hash_name(const char *name)
 {
     static const char unknown[] = "[unknown]";
@@ -62,7 +62,7 @@ void spread_keys_release(struct spread_keys *k)
 uint64_t spread_key(const struct spread_keys *k, const struct answer_row *row)
 {
     uint64_t h = 0;
-    /* What makes one row of frames: as in model/group.c. */
+    /* The same identity of a row as in model/group.c. */
     const char *module = row->kind == FRAME_PYTHON ? row->file : row->module;
     switch (k->by) {
     case BY_STACK:
@@ -75,7 +75,7 @@ uint64_t spread_key(const struct spread_keys *k, const struct answer_row *row)
     case BY_FUNCTION:
         h = hash_text(hash_name(row->name), module);
         break;
-    default: /* the name is all */
+    default: /* the name alone */
         h = hash_name(row->name);
     }
     return hash_words(h, k->by + 1);
@@ -114,9 +114,9 @@ int64_t spread_mean(const struct input_spread *s, const struct merge *m)
     return s->sum < 0 ? (s->sum - half) / n : wrapped(s->sum, half) / n;
 }
 
-/* --- of an answer ----------------------------------------------------------------------------- */
+/* --- spreads of an answer --------------------------------------------------------------------- */
 
-/* Is the question one whose rows are those of a report without options, perhaps fewer? */
+/* Does the question give rows of a report without options, perhaps fewer? */
 static bool is_kept(const struct answer *a)
 {
     const struct query *q = a->query;

@@ -2,9 +2,9 @@
  * spread: how the value of a row is spread over the inputs of a merged recording.
  *
  * A spread belongs to what a row is about: a function with its library, a line, a stack with its
- * thread. All of that is hashed to a 64-bit key. The key of a row of a merged recording is the key
- * that the row has in a report on each of its inputs, so the spread says what these reports say:
- * the largest value of a row is what `tidemark report` shows for the input that is named.
+ * thread. This is hashed to a 64-bit key. A row of a merged recording has the same key as in a
+ * report on each of the inputs. So the spread says what these reports say: the largest value of a
+ * row is what `tidemark report` shows for the input that is named.
  *
  * Spreads are kept for the tables of a report without options (SPREAD_GROUPINGS) and for the sum of
  * all rows. A question with filters gets the spread of a row only if the row has the same value as
@@ -23,10 +23,10 @@ struct answer;
 
 struct spread_keys {
     enum grouping by;
-    uint64_t *of_node; /* by stack: of each node of the merged tree; else NULL */
+    uint64_t *of_node; /* by stack: for each node of the merged tree; otherwise NULL */
 };
 
-/* `merged`: the tree whose nodes the rows refer to, by stack; else it may be NULL. */
+/* `merged`: by stack, the tree whose nodes the rows refer to; otherwise it may be NULL. */
 void spread_keys_init(struct spread_keys *k, enum grouping by, const struct frame_table *frames,
                       const struct merged *merged);
 void spread_keys_release(struct spread_keys *k);
@@ -34,14 +34,14 @@ uint64_t spread_key(const struct spread_keys *k, const struct answer_row *row);
 /* The key of the sum of all rows. */
 #define SPREAD_KEY_ALL UINT64_C(0x616c6c20726f7773)
 
-/* Adds a value of another input, or another spread whose inputs are not in this one. `before`: does
- * the new input come before the one that has the maximum so far? */
+/* Adds a value of another input, or another spread with other inputs. `before`: does the new input
+ * come before the one that has the maximum so far? */
 void spread_add(struct input_spread *s, const struct input_spread *other, bool by_max, bool before);
 
-/* Fills the spreads of the rows of an answer, and of their sum, if its recording is merged. */
+/* Sets the spreads of the rows of an answer, and of their sum, if its recording is merged. */
 void spread_find(struct answer *a);
 
-/* Over all inputs, those without a value counted as 0. */
+/* Over all inputs; those without a value count as 0. */
 int64_t spread_min(const struct input_spread *s, const struct merge *m);
 int64_t spread_mean(const struct input_spread *s,
                     const struct merge *m); /* rounded to the nearest */

@@ -13,7 +13,7 @@
 
 #define FILE_SIZE_MAX (16u << 20)
 
-/* --- one place ---------------------------------------------------------------------------------*/
+/* --- one place -------------------------------------------------------------------------------- */
 
 static bool part_matches(const char *glob, struct name_part part)
 {
@@ -51,7 +51,7 @@ bool place_matches(const struct place *p, const struct place_subject *f)
     case PLACE_OBJECT:
         return f->object && glob_match(p->text, f->object, true);
     case PLACE_SOURCE:
-        /* valgrind knows names as the compiler was given them; ours are whole paths. */
+        /* valgrind has file names as they were given to the compiler; ours are whole paths. */
         return f->file && (!p->line || p->line == f->line) &&
                (glob_match(p->text, f->file, true) ||
                 glob_match(p->text, path_base(f->file), true));
@@ -70,7 +70,7 @@ bool place_passes(const struct place *p, const struct place_subject *f)
 }
 
 static const char *const allocation_functions[] = {"realloc",
-                                                   "reallocarray", /* up to here they resize */
+                                                   "reallocarray", /* those up to here resize */
                                                    "malloc",
                                                    "calloc",
                                                    "memalign",
@@ -92,7 +92,7 @@ static const char *const allocation_functions[] = {"realloc",
                                                    "operator new[]"};
 #define RESIZING 2
 
-/* Which functions of the family the place would match. */
+/* Which allocation functions the place would match. */
 static uint8_t allocation_of(enum place_kind kind, const char *glob)
 {
     uint8_t set = 0;
@@ -107,9 +107,9 @@ static uint8_t allocation_of(enum place_kind kind, const char *glob)
 }
 
 /*
- * "_ZN3foo3barEv" -> "foo::bar", "_ZN3foo3ba*" -> "foo::ba*". Names are recorded as people write
- * them, suppressions have them as the linker does. Only nested names are understood; from the first
- * thing that is not (templates, substitutions) anything goes. Arguments are not compared.
+ * "_ZN3foo3barEv" -> "foo::bar", "_ZN3foo3ba*" -> "foo::ba*". Recordings have demangled names,
+ * suppressions have those of the linker. Only nested names are understood; from the first other
+ * construct on (templates, substitutions), anything matches. Arguments are not compared.
  */
 static char *unmangled(const char *mangled)
 {
@@ -134,7 +134,7 @@ static char *unmangled(const char *mangled)
             last = id;
             last_size = length < there ? length : there;
             if (last_size < length && !id[last_size])
-                break; /* cut, not a name that a linker saw */
+                break; /* cut off: not a complete name */
             if (length == 12 && strncmp(id, "_GLOBAL__N_1", 12) == 0)
                 strbuf_puts(&out, "(anonymous namespace)");
             else
@@ -184,8 +184,8 @@ static struct suppression *add_rule(struct suppressions *s, char *name)
     return rule;
 }
 
-/* Some of the family call others of it ("fun:memalign", "fun:posix_memalign"); that is one frame.
- */
+/* Some allocation functions call others ("fun:memalign", "fun:posix_memalign"); these count as one
+ * frame. */
 static void join_allocations(struct suppressions *s)
 {
     struct suppression *rule = vec_last(&s->rules);
@@ -193,7 +193,7 @@ static void join_allocations(struct suppressions *s)
     while (rule->count > 1 && p[0].allocation && p[1].allocation && p[1].kind == PLACE_FUNCTION &&
            !strpbrk(p[1].text, "*?")) {
         p[0].allocation |=
-            p[1].allocation; /* which of them the program called is not in its name */
+            p[1].allocation; /* the place does not say which of them the program called */
         free(p[1].text);
         memmove(p + 1, p + 2, (rule->count - 2) * sizeof *p);
         rule->count--;
@@ -213,16 +213,16 @@ static void drop_last(struct suppressions *s)
     s->rules.count--;
 }
 
-/* --- files -------------------------------------------------------------------------------------*/
+/* --- files ------------------------------------------------------------------------------------ */
 
 struct lines {
     const char *at, *end;
     const char *file;
     unsigned number;
-    char *line; /* the last one read, without blanks at its ends; owned */
+    char *line; /* the last line read, trimmed; owned */
 };
 
-/* The next line that says something; false: none. */
+/* The next line that is neither empty nor a comment; false: there is none. */
 static bool next_line(struct lines *l)
 {
     static const char blanks[] = " \t\r\f\v";
@@ -266,7 +266,7 @@ static int take_sanitizer_line(struct suppressions *s, struct lines *l, struct e
         return WRONG(l, err, "'%.60s' is neither 'leak:PATTERN' (LeakSanitizer) nor '{' (valgrind)",
                      l->line);
     if (!starts_with(l->line, "leak:"))
-        return 0; /* of another sanitizer */
+        return 0; /* for another sanitizer */
     const char *pattern = colon + 1;
     size_t size = strlen(pattern);
     bool start = *pattern == '^', end = size > 0 && pattern[size - 1] == '$';
@@ -282,7 +282,7 @@ static int take_sanitizer_line(struct suppressions *s, struct lines *l, struct e
     return 0;
 }
 
-/* "definite,possible" after "match-leak-kinds:". */
+/* Parses "definite,possible" after "match-leak-kinds:". */
 static int take_kinds(struct suppression *rule, struct lines *l, struct err *err)
 {
     static const struct {
@@ -309,7 +309,7 @@ static int take_kinds(struct suppression *rule, struct lines *l, struct err *err
     return 0;
 }
 
-/* "file" or "file:line". */
+/* Parses "file" or "file:line". */
 static void add_source(struct suppressions *s, const char *text)
 {
     const char *colon = strrchr(text, ':');
@@ -344,7 +344,7 @@ static bool is_of_leaks(const char *tools)
     return strcmp(colon + 1, "Leak") == 0 && memcheck && memcheck < colon;
 }
 
-/* What stands between "{" and "}": a name, the tools and the kind, the places. */
+/* Parses what is between "{" and "}": a name, the tools and the kind, the places. */
 static int take_block(struct suppressions *s, struct lines *l, struct err *err)
 {
     unsigned began = l->number;

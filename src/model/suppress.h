@@ -23,7 +23,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* valgrind's names for what leaves a block behind; a set of these in `leak_kinds`. */
+/* valgrind's kinds of leaks; `leak_kinds` is a set of these. */
 enum leak_kind {
     LEAK_DEFINITE = 1,
     LEAK_INDIRECT = 2,
@@ -33,31 +33,31 @@ enum leak_kind {
 };
 
 enum place_kind {
-    PLACE_ANY_NUMBER, /* of frames, all of `object` if that is set */
+    PLACE_ANY_NUMBER, /* any number of frames; if `object` is set, of these libraries only */
     PLACE_FUNCTION,
     PLACE_OBJECT,
     PLACE_SOURCE,
     PLACE_EITHER /* LeakSanitizer: function, file or library */
 };
 
-/* What is known of the function that allocated: realloc, or another of the family. */
+/* What is known about the function that allocated: realloc, or another one. */
 enum allocation { ALLOCATION_REALLOC = 1, ALLOCATION_OTHER = 2 };
 
 struct place {
     enum place_kind kind;
-    char *text;         /* wildcards * and, but for PLACE_EITHER, ? */
-    char *object;       /* a preset's: base names of libraries, separated by |; else NULL */
-    uint32_t line;      /* of PLACE_SOURCE; 0: any */
+    char *text;         /* wildcards: * and, except for PLACE_EITHER, ? */
+    char *object;       /* in a preset: base names of libraries, separated by |; otherwise NULL */
+    uint32_t line;      /* for PLACE_SOURCE; 0: any */
     bool is_mangled;    /* `text` was made from a mangled name */
-    uint8_t allocation; /* set of enum allocation: may stand for the allocation function */
+    uint8_t allocation; /* set of enum allocation: it can match the allocation function */
 };
 
 struct suppression {
-    char *name;            /* for people */
-    uint32_t first, count; /* in suppressions.places */
-    uint32_t preset;       /* model/presets.h; of those read from files 0 */
+    char *name;            /* for messages */
+    uint32_t first, count; /* indexes into suppressions.places */
+    uint32_t preset;       /* model/presets.h; 0 if it was read from a file */
     uint8_t leak_kinds;
-    bool only_leaks;      /* not where anything else is asked for than leaks */
+    bool only_leaks;      /* applies to questions about leaks only */
     bool from_allocation; /* its first place is the allocation function, not its caller */
 };
 
@@ -66,14 +66,14 @@ struct suppressions {
     VEC(struct place) places;
 };
 
-/* Adds what `text` says; `file` is named in errors. -EINVAL and a sentence: malformed. */
+/* Adds the suppressions in `text`; errors name `file`. -EINVAL and a sentence: malformed. */
 int suppressions_parse(struct suppressions *s, const char *text, size_t size, const char *file,
                        struct err *err);
-/* The same from a file, whose text is added to `text` unless that is NULL. */
+/* The same from a file, whose text is appended to `text` unless that is NULL. */
 int suppressions_read(struct suppressions *s, const char *path, struct strbuf *text,
                       struct err *err);
 /*
- * A rule of presets.c: places from the innermost outwards, separated by " < ":
+ * Adds a rule of presets.c: places from the innermost outwards, separated by " < ":
  * "libc.so*!setlocale"; "libc.so*|libm.so*!..." is any number of frames of these libraries. At most
  * one place of a rule may be such a number.
  */
@@ -81,16 +81,16 @@ void suppressions_add_preset(struct suppressions *s, uint32_t preset, const char
                              const char *places);
 void suppressions_release(struct suppressions *s);
 
-/* A frame as suppressions see it. Unknown texts are NULL. */
+/* A frame as it is compared with suppressions. Unknown texts are NULL. */
 struct place_subject {
     const char *function, *file;
-    const char *object; /* the whole path where it is known */
+    const char *object; /* the whole path, if it is known */
     uint32_t line;
 };
 
-/* Does the place, which is not PLACE_ANY_NUMBER, mean this frame? */
+/* Does the place, which must not be PLACE_ANY_NUMBER, match this frame? */
 bool place_matches(const struct place *p, const struct place_subject *f);
-/* May a PLACE_ANY_NUMBER pass over it? */
+/* May a PLACE_ANY_NUMBER skip this frame? */
 bool place_passes(const struct place *p, const struct place_subject *f);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum known { UNKNOWN, MATCHES, DIFFERS }; /* of a place and a frame */
+enum known { UNKNOWN, MATCHES, DIFFERS }; /* about a place and a frame */
 
 static void add_rules(struct suppress_match *m, const struct suppressions *s, bool presets)
 {
@@ -32,7 +32,7 @@ static void add_rules(struct suppress_match *m, const struct suppressions *s, bo
     }
 }
 
-/* Frames know the base names of their libraries only. */
+/* Frames have only the base names of their libraries. */
 static void add_objects(struct suppress_match *m)
 {
     const struct profile *p = m->frames->profile;
@@ -103,7 +103,7 @@ uint32_t suppress_match_frame(struct suppress_match *m, uint32_t frame)
     if (!m->anywhere || (m->frames->frames.items[frame].flags & CALL_ALLOCATOR))
         return SUPPRESS_NONE;
     while (m->of_frame.count <= frame)
-        *vec_push(&m->of_frame) = MAP_NONE - 1; /* not known yet */
+        *vec_push(&m->of_frame) = MAP_NONE - 1; /* not computed yet */
     uint32_t *rule = &m->of_frame.items[frame];
     if (*rule == MAP_NONE - 1) {
         *rule = SUPPRESS_NONE;
@@ -135,8 +135,8 @@ static bool frame_at(struct suppress_match *m, size_t i, uint32_t *frame)
 }
 
 /*
- * Position 0 of a valgrind rule is the allocation function, which is not on our stacks: there the
- * places say themselves whether they may stand for it.
+ * Position 0 of a valgrind rule is the allocation function, which is not on our stacks; the place
+ * itself says whether it can match one.
  */
 static bool matches_at(struct suppress_match *m, struct suppress_rule *r, uint32_t place, size_t at)
 {
@@ -155,7 +155,7 @@ static bool exists_at(struct suppress_match *m, const struct suppress_rule *r, s
            frame_at(m, at - r->rule->from_allocation, &frame);
 }
 
-/* As with wildcards in a text, only the last "..." need be tried again. */
+/* As with wildcards in a text, only the last "..." needs to be tried again. */
 static bool rule_matches(struct suppress_match *m, struct suppress_rule *r)
 {
     uint32_t place = 0, star = SUPPRESS_NONE;

@@ -21,7 +21,7 @@ static const uint64_t *set_at(const struct suppress_states *s, uint32_t number)
     return s->sets.items + number * s->words;
 }
 
-/* Room for a set, empty; its number once it is kept by set_keep, which is the next call. */
+/* An empty set. Its number is assigned by set_keep, which must be the next call. */
 static uint64_t *set_new(struct suppress_states *s)
 {
     vec_reserve(&s->sets, s->sets.count + s->words);
@@ -59,7 +59,7 @@ struct place_subject suppress_subject(const struct frame_table *t, const struct 
                                   .line = f->line};
 }
 
-/* Most places are of a few libraries, and need not be compared with functions of others. */
+/* Most places belong to a few libraries, and need not be compared with functions of others. */
 static uint32_t places_of_object(struct suppress_states *s, uint32_t module,
                                  const struct place_subject *subject)
 {
@@ -95,9 +95,9 @@ static uint32_t class_of(struct suppress_states *s, uint32_t frame)
 /* --- states ------------------------------------------------------------------------------------*/
 
 /*
- * From the last place to the first: "..." matches with what follows it, or by passing over one more
- * frame; any other place is this frame, and what follows it is the rest. `state` is NULL for the
- * stack without frames.
+ * Goes from the last place to the first: "..." matches with what follows it, or by skipping one
+ * more frame; any other place must match this frame, and the next place the rest. `state` is NULL
+ * for a stack without frames.
  */
 static uint32_t state_after(struct suppress_states *s, const uint32_t *state, uint32_t class)
 {
@@ -130,7 +130,7 @@ static uint32_t parent_of(const struct profile *p, uint32_t node)
     return parent < node ? parent : 0;
 }
 
-/* The frames of a node, but for the `left_out` innermost ones, upon a state. */
+/* Applies the frames of a node, except the `left_out` innermost ones, to a state. */
 static uint32_t state_with(struct suppress_states *s, uint32_t state, struct frame_run run,
                            uint32_t left_out)
 {
@@ -187,7 +187,7 @@ uint32_t suppress_states_rule(struct suppress_states *s, uint32_t node)
     return first_rule(s, s->empty);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------*/
+/* --- building and asking ---------------------------------------------------------------------- */
 
 void suppress_states_add(struct suppress_states *s, const struct place *places, uint32_t count,
                          uint32_t rule)

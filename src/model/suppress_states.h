@@ -1,12 +1,13 @@
 /*
- * suppress_states: which of many rules a stack satisfies, for all of them and all stacks at once.
+ * suppress_states: which of many rules a stack matches, computed for all rules and all stacks at
+ * once.
  *
  * There are some eighty presets, and stacks share their outer parts. Whether the places of a rule
- * from the k-th on match a stack is known from its innermost frame and from what they do to the
- * rest of it. So a stack has a state, the set of all such ends of rules that match it; frames that
- * satisfy the same places are of one class; and the state of a node follows from its parent's and
- * the classes of its own frames. States, classes and steps are few, and are worked out when they
- * are met first; a node takes one step a frame.
+ * from the k-th on match a stack depends on the stack's innermost frame, and on which tails of the
+ * rule match the rest of the stack. So a stack has a state: the set of all tails of rules that
+ * match it. Frames that match the same places are of one class. The state of a node then follows
+ * from its parent's state and the classes of its own frames. States, classes and steps are few, and
+ * are computed when they are first met; a node takes one step per frame.
  *
  * Ownership: {0} is empty; borrows the frame table and the places; suppress_states_release frees
  * the rest. Not thread-safe.
@@ -19,17 +20,17 @@
 
 struct suppress_states {
     struct frame_table *frames;
-    const struct map *objects;      /* string of a base name -> module whose path it is */
+    const struct map *objects;      /* string of a base name -> module with that path */
     VEC(struct state_place) places; /* of all rules, one rule after the other */
 
-    VEC(uint64_t) sets; /* of places, `words` each: states and classes; each distinct one once */
+    VEC(uint64_t) sets; /* of places, `words` each: states and classes, each distinct one once */
     VEC(uint32_t) set_next;
     struct map set_index;
     size_t words;
 
     struct map rule_of;     /* state -> the first rule that matches */
     struct map steps;       /* (state, class) -> state */
-    struct map of_object;   /* string of a base name -> set of places that may be in it */
+    struct map of_object;   /* string of a base name -> set of places that can be in it */
     VEC(uint32_t) class_of; /* frame -> class */
     uint32_t *state_of;     /* node -> state */
     uint32_t empty;         /* the state of a stack without frames */
@@ -38,19 +39,19 @@ struct suppress_states {
 
 struct state_place {
     const struct place *place;
-    uint32_t rule;     /* as the caller numbers them */
-    bool begins, ends; /* the rule's first, its last */
+    uint32_t rule;     /* the caller's number */
+    bool begins, ends; /* it is the rule's first place, its last */
 };
 
-/* Rules in the order in which they count. */
+/* Adds a rule. Rules must be added in the order in which they count. */
 void suppress_states_add(struct suppress_states *s, const struct place *places, uint32_t count,
                          uint32_t rule);
-/* When all are added. */
+/* Call it when all rules are added. */
 void suppress_states_init(struct suppress_states *s, struct frame_table *frames,
                           const struct map *objects);
-/* The first rule that the stack of a node satisfies, or UINT32_MAX. */
+/* The first rule that the stack of a node matches, or UINT32_MAX. */
 uint32_t suppress_states_rule(struct suppress_states *s, uint32_t node);
-/* A frame as suppressions see it. */
+/* A frame as it is compared with suppressions. */
 struct place_subject suppress_subject(const struct frame_table *t, const struct map *objects,
                                       uint32_t frame);
 void suppress_states_release(struct suppress_states *s);

@@ -1,11 +1,11 @@
 /*
- * tidemark-mpi-merge OUT [IN...]: recordings reduced to one by the processes of an MPI job.
+ * tidemark-mpi-merge OUT [IN...]: the processes of an MPI job merge recordings into one.
  *
- * With files, each process merges its share of them; all must see the files. Without, the first
- * process of each machine takes the file that `tidemark run --merge OUT` left on it. Then pairs of
- * processes merge what they have, in as many rounds as the number of processes has bits; a merge is
- * associative, so the result is that of `tidemark merge` on all of them. A process that has nothing
- * takes part with nothing.
+ * With files, each process merges its share of them; all processes must see the files. Without
+ * files, the first process of each machine takes the file that `tidemark run --merge OUT` left on
+ * it. Then pairs of processes merge what they have, in as many rounds as the number of processes
+ * has bits. A merge is associative, so the result is that of `tidemark merge` on all of them. A
+ * process without a recording takes part with nothing.
  */
 #include <errno.h>
 #include <mpi.h>
@@ -31,7 +31,7 @@ static void tell(const char *text)
     fprintf(stderr, "tidemark-mpi-merge: %s\n", text);
 }
 
-/* What this process has merged so far, as the bytes of a file; empty: nothing. */
+/* Merges the files of this process into the bytes of one file; empty: nothing. */
 static void merge_files_of_rank(char **files, int count, struct strbuf *out, int *failed)
 {
     struct merging *m = merging_new();
@@ -105,7 +105,8 @@ static void receive_bytes(struct strbuf *bytes, int from)
     bytes->size = size;
 }
 
-/* The tree: in round n, the process whose n-th bit is the lowest one set hands over what it has. */
+/* The reduction tree: in round n, a process whose lowest set bit is the n-th passes on what it
+ * has. */
 static void reduce(struct strbuf *own, int *failed)
 {
     struct strbuf other = {0};
@@ -122,7 +123,7 @@ static void reduce(struct strbuf *own, int *failed)
     strbuf_release(&other);
 }
 
-/* The file that the ranks of this machine were merged into, for one process of the machine. */
+/* The file into which the ranks of this machine were merged, for one process of the machine. */
 static char *file_of_machine(const char *out)
 {
     MPI_Comm machine;

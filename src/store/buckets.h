@@ -1,8 +1,8 @@
 /*
- * buckets: how sizes and lifetimes are sorted into histograms. docs/FORMAT.md is its twin.
+ * buckets: how sizes and lifetimes are sorted into histograms; docs/FORMAT.md describes the same.
  *
- * Sizes: one bucket to each power of two; 0 is with 1. Lifetimes: below 1 ms is the first, then one
- * to each power of two of milliseconds.
+ * Sizes: one bucket for each power of two; 0 is in the bucket of 1. Lifetimes: everything below 1
+ * ms is in the first bucket, then there is one for each power of two of milliseconds.
  */
 #ifndef TIDE_STORE_BUCKETS_H
 #define TIDE_STORE_BUCKETS_H
@@ -18,7 +18,7 @@ static inline unsigned size_bucket(uint64_t size)
     return 63 - (unsigned)__builtin_clzll(size | 1);
 }
 
-/* The smallest size in it; of the bucket after the last, the end of all. */
+/* The smallest size in a bucket; for the bucket after the last, the end of all. */
 static inline uint64_t size_bucket_from(unsigned bucket)
 {
     return bucket == 0 ? 0 : bucket < SIZE_BUCKETS ? UINT64_C(1) << bucket : UINT64_MAX;

@@ -1,16 +1,14 @@
 /*
- * captures: a profile's mappings at moments as the bytes of a MAPS chunk. docs/FORMAT.md is its
- * twin.
- *
- * Stands alone: names are in the chunk itself. Mappings of a capture are in order of address and do
- * not overlap; anything else is damage.
+ * captures: a profile's mappings at certain moments as the bytes of a MAPS chunk (docs/FORMAT.md).
+ * The chunk stands alone: it contains the names. The mappings of a capture are in order of address
+ * and do not overlap; anything else is damage.
  */
 #include "store/part_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_CAPTURE 3 /* bytes that one takes at the least */
+#define LEAST_CAPTURE 3 /* the fewest bytes that one can take */
 #define LEAST_MAPPING (7 + MAPPING_SIZES)
 #define LEAST_NODE    2
 

@@ -1,8 +1,7 @@
 /*
- * chain_rows: arrays that grow, of a profile's sites, as the bytes of a CHNS chunk. docs/FORMAT.md
- * is its twin.
- *
- * Comes after SITE: rows that point beyond it are damage, and so are rows out of order.
+ * chain_rows: the growing arrays of a profile's sites as the bytes of a CHNS chunk
+ * (docs/FORMAT.md). It comes after SITE: rows that point beyond the sites are damage, and so are
+ * rows out of order.
  */
 #include "store/part_table.h"
 

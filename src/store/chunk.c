@@ -14,7 +14,8 @@
 
 static_assert(sizeof(enum chunk_type) == 4, "four letters");
 
-/* Beyond these, what is saved in size is not worth the user's time at the end of a run. */
+/* For larger sizes, a higher level would save less than the user's time at the end of a run is
+ * worth. */
 static int level_for(size_t size)
 {
     return size < 1 << 17 ? 6 : 3;
@@ -37,7 +38,8 @@ static uint32_t get_u32(const uint8_t *at)
     return v;
 }
 
-/* A frame that every zstd skips, so that all of the payload has `least` bytes; how many it has. */
+/* Appends a frame that every zstd skips, so that the payload has at least `least` bytes. Returns
+ * its size. */
 static size_t fill_up(uint8_t *payload, size_t stored, size_t least)
 {
     if (stored >= least)
@@ -49,7 +51,7 @@ static size_t fill_up(uint8_t *payload, size_t stored, size_t least)
     return stored + SKIPPED_HEADER + filling;
 }
 
-/* Of a chunk whose payload lies behind it. */
+/* Writes the header of a chunk whose payload follows it. */
 static void put_header(uint8_t *header, enum chunk_type type, uint32_t process, size_t stored,
                        size_t raw)
 {
@@ -79,7 +81,7 @@ void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t proce
     size_t stored = ZSTD_compress(header + CHUNK_HEADER, bound, payload->data ? payload->data : "",
                                   payload->size, level_for(payload->size));
     if (ZSTD_isError(stored))
-        must_alloc(NULL); /* the only way it fails with a large enough buffer */
+        must_alloc(NULL); /* with a large enough buffer, only lack of memory makes it fail */
     stored = fill_up(header + CHUNK_HEADER, stored, least);
     put_header(header, type, process, stored, payload->size);
     out->size += CHUNK_HEADER + stored;
@@ -108,7 +110,7 @@ void chunks_renumber(struct strbuf *chunks, uint32_t process)
     }
 }
 
-/* Memory grows with what is really there, not with what a header promises. */
+/* Memory grows with the bytes that are really there, not with what a header promises. */
 #define TAKE_STEP (UINT64_C(1) << 20)
 
 static ssize_t take_some(struct chunk_source *s, void *to, size_t size)
@@ -192,7 +194,8 @@ int chunk_next(struct chunk_source *s, struct chunk *out, struct err *err)
 int chunk_unpack(const struct chunk *c, struct strbuf *out, struct err *err)
 {
     strbuf_clear(out);
-    /* Ask zstd before believing the header: memory must stay in proportion to the file. */
+    /* Ask zstd before believing the header: memory must stay in proportion to the size of the
+     * file. */
     unsigned long long says = ZSTD_getFrameContentSize(c->payload, c->stored);
     if (c->raw > CHUNK_RAW_MAX || says != c->raw)
         return err_set(err, -EBADMSG, "a chunk of the file has an impossible size");

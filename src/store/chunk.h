@@ -1,12 +1,15 @@
 /*
- * chunk: how a .tide file is cut up. docs/FORMAT.md describes what is inside each chunk.
+ * chunk: how a .tide file is divided. docs/FORMAT.md describes what is inside each chunk.
  *
- *     file   = "tidemark" version:u32 0:u32 chunk*
- *     chunk  = type:u32 process:u32 stored:u32 raw:u32 checksum:u64 payload[stored]
+ *   file  = "tidemark" version:u32 0:u32 chunk*
+ *   chunk = type:u32 process:u32 stored:u32 raw:u32 checksum:u64 payload[stored]
  *
- * Little-endian. The payload is zstd; `raw` is its size when unpacked. The checksum (XXH64) is over
+ * Little-endian. The payload is zstd; `raw` is its size when unpacked. The checksum (XXH64) covers
  * the chunk from `type` to `raw` and the payload. A reader skips types that it does not know and
- * stops at the first chunk that is cut or damaged.
+ * stops at the first chunk that is cut off or damaged.
+ *
+ * Ownership: chunk_source_release frees; the caller keeps the descriptor. Errors: a negative errno
+ * and a sentence.
  */
 #ifndef TIDE_STORE_CHUNK_H
 #define TIDE_STORE_CHUNK_H
@@ -24,15 +27,16 @@
 #define CHUNK_RAW_MAX (1u << 30)
 
 /*
- * What all chunks up to a place in a file may unpack to: so much, and so many times the bytes up to
- * there. Else a few bytes could ask for any amount of memory. Recordings mostly pack 10 to 1; where
- * all stacks are alike, as in a recursion, thousands to 1: the writer then fills chunks up.
+ * The limit of what all chunks up to a place in a file may unpack to: CHUNKS_RAW_FREE, and
+ * CHUNK_RATIO times the bytes up to there. Otherwise a few bytes could demand any amount of memory.
+ * Most recordings compress 10 to 1. If all stacks are alike, as in a recursion, it is thousands to
+ * 1; then the writer pads the chunks.
  */
 #define CHUNKS_RAW_FREE (UINT64_C(4) << 20)
 #define CHUNK_RATIO     64u
 
-/* Likewise what they may take in memory, where a row of two bytes takes eighty. Recordings mostly
- * take 25 times their size, and the most regular ones 150. */
+/* The same for what they may take in memory, where a row of two bytes takes eighty. Most recordings
+ * take 25 times their size, and the most regular ones 150 times. */
 #define MEMORY_FREE  (UINT64_C(64) << 20)
 #define MEMORY_RATIO 256u
 #define CHUNK_TYPE(a, b, c, d)                                                                     \
@@ -66,22 +70,22 @@ enum chunk_type {
     CHUNK_DONE = CHUNK_TYPE('D', 'O', 'N', 'E')
 };
 
-/* A chunk as it is in the file; `payload` is good until the next one is read. */
+/* A chunk as it is in the file; `payload` is valid until the next one is read. */
 struct chunk {
     uint32_t type, process, stored, raw;
     const uint8_t *payload;
 };
 
 /*
- * Where chunks are read from, one after another: a file, or bytes in memory. Holds one chunk at a
- * time, and no more memory than there were bytes, whatever sizes are promised.
+ * A file, or bytes in memory, from which chunks are read one after another. It holds one chunk at a
+ * time, and no more memory than there were bytes, whatever sizes a header promises.
  */
 struct chunk_source {
-    int fd;   /* -1: the bytes */
-    void *gz; /* zlib's, for a file that was packed with gzip; else NULL */
+    int fd;   /* -1: read from the bytes */
+    void *gz; /* zlib's handle, if the file is compressed with gzip; otherwise NULL */
     const uint8_t *bytes;
     size_t size;
-    uint64_t offset; /* of what is read next */
+    uint64_t offset; /* of the next byte to read */
     struct strbuf held;
 };
 
@@ -90,25 +94,26 @@ struct chunk_source {
     {                                                                                              \
         .fd = -1, .bytes = (const uint8_t *)(b), .size = (n)                                       \
     }
-void chunk_source_release(struct chunk_source *s); /* the fd is the caller's */
+void chunk_source_release(struct chunk_source *s); /* the caller closes the fd */
 
 /* Appends a chunk to `out`. */
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload);
-/* The same of one that takes so much memory when it is read. */
+/* The same for a chunk that takes so much memory when it is read. */
 void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t process,
                         const struct strbuf *payload, uint64_t memory);
-/* The same, not compressed (store/stored_frame.h). */
+/* The same without compression (store/stored_frame.h). */
 void chunk_append_stored(struct strbuf *out, enum chunk_type type, uint32_t process,
                          const struct strbuf *payload);
-/* Gives whole chunks that were appended to `chunks` another process. */
+/* Changes the process number of complete chunks that were appended to `chunks`. */
 void chunks_renumber(struct strbuf *chunks, uint32_t process);
-/* Reads the next `size` bytes, or as many as there are, into `held`; how many, or a negative errno.
- */
+/* Reads the next `size` bytes, or as many as there are, into `held`. Returns how many, or a
+ * negative errno. */
 int64_t chunk_source_take(struct chunk_source *s, size_t size);
-/* 1 and the next chunk; 0: the end; negative: cut, damaged or unreadable, with a sentence. */
+/* Returns 1 and the next chunk; 0: the end; negative and a sentence: cut off, damaged or
+ * unreadable. */
 int chunk_next(struct chunk_source *s, struct chunk *out, struct err *err);
-/* The payload unpacked; 0 or negative. */
+/* Decompresses the payload. Returns 0, or a negative errno and a sentence. */
 int chunk_unpack(const struct chunk *c, struct strbuf *out, struct err *err);
 
 #endif

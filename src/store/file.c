@@ -10,7 +10,7 @@
 #include "store/held.h"
 #include "store/reader.h"
 
-/* Snapshots and recordings that were piped through it are read as they are. */
+/* Recordings and snapshots that were piped through gzip can be read directly. */
 static bool is_gzip(int fd)
 {
     uint8_t magic[2];
@@ -20,7 +20,7 @@ static bool is_gzip(int fd)
 
 static gzFile open_gzip(int fd)
 {
-    int own = dup(fd); /* zlib closes it */
+    int own = dup(fd); /* zlib closes its descriptor */
     gzFile gz = own >= 0 ? gzdopen(own, "rb") : NULL;
     if (!gz && own >= 0)
         close(own);
@@ -29,7 +29,7 @@ static gzFile open_gzip(int fd)
 
 int recording_file_open(struct chunk_source *s, const char *path, struct err *err)
 {
-    /* Not blocking: a FIFO that nobody writes to would hold us up before we know what it is. */
+    /* Without O_NONBLOCK, a FIFO without a writer would block us before we know what it is. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     int status = 0;

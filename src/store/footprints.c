@@ -1,14 +1,13 @@
 /*
- * footprints: what a profile's resident memory was made of, as the bytes of a FOOT chunk.
- * docs/FORMAT.md is its twin.
- *
- * After SITE, which it refers to. Parts are counted, so that new ones may follow.
+ * footprints: what a profile's resident memory consisted of, as the bytes of a FOOT chunk
+ * (docs/FORMAT.md). It comes after SITE, which it refers to. The number of parts is stored, so that
+ * new parts can be added.
  */
 #include "store/part_table.h"
 
-#define LEAST_FOOTPRINT 9 /* bytes that one takes at the least */
+#define LEAST_FOOTPRINT 9 /* the fewest bytes that one can take */
 #define LEAST_PIN       3
-#define MOST            4096 /* moments; recordings have some 64 */
+#define MOST            4096 /* footprints at most; recordings have about 64 */
 
 enum { FLAG_EXACT = 1, FLAG_PARTIAL = 2 };
 

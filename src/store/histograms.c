@@ -1,8 +1,7 @@
 /*
  * histograms: sizes, lifetimes and untouched freed blocks of a profile's sites as the bytes of a
- * HIST chunk. docs/FORMAT.md is its twin.
- *
- * Comes after SITE: rows that point beyond it are damage, and so are rows out of order.
+ * HIST chunk (docs/FORMAT.md). It comes after SITE: rows that point beyond the sites are damage,
+ * and so are rows out of order.
  */
 #include "store/part_table.h"
 
@@ -40,7 +39,7 @@ void histograms_put(struct strbuf *b, const struct profile *p)
     }
 }
 
-/* false: damage. A site may come again with a larger bucket. */
+/* false: damage. A site may occur again with a larger bucket. */
 static bool take_site(struct cursor *c, const struct profile *p, uint64_t *site)
 {
     uint64_t further = cursor_varint(c);

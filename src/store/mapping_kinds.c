@@ -8,15 +8,15 @@
 #define GUARD_MOST (UINT64_C(64) << 10)
 #define STACK_MIN  (UINT64_C(16) << 10)
 
-/* What files are. */
+/* What a mapped file is. */
 enum file_kind { FILE_OTHER, FILE_LIBRARY, FILE_PROGRAM };
 
 struct sorting {
     const struct profile *profile;
     const struct mapping *all;
     size_t count;
-    enum file_kind *files;    /* by name */
-    enum mapping_kind *kinds; /* so far */
+    enum file_kind *files;    /* indexed by name */
+    enum mapping_kind *kinds; /* the result so far */
 };
 
 static const char *name_of(const struct sorting *s, const struct mapping *m)
@@ -34,7 +34,7 @@ static bool is_file(const char *name)
     return name[0] == '/';
 }
 
-/* Memory that the kernel shows as a file, which nobody can open. */
+/* Memory that the kernel shows as a file, but which nobody can open. */
 static bool is_shared_memory(const char *name)
 {
     static const char *const names[] = {"/memfd:",   "/SYSV",          "/dev/shm/",
@@ -45,7 +45,7 @@ static bool is_shared_memory(const char *name)
     return false;
 }
 
-/* Without " (deleted)": a file that was replaced since. */
+/* The length without " (deleted)", which the kernel appends if the file was replaced. */
 static size_t path_size(const char *name)
 {
     static const char deleted[] = " (deleted)";
@@ -53,14 +53,14 @@ static size_t path_size(const char *name)
     return size > tail && strcmp(name + size - tail, deleted) == 0 ? size - tail : size;
 }
 
-/* A file is a library if any of it can be executed. */
+/* A file is a library if any part of it is executable. */
 static void sort_files(struct sorting *s)
 {
     const struct profile *p = s->profile;
     for (size_t i = 0; i < s->count; i++)
         if (s->all[i].flags & MAPPING_EXECUTE && is_file(name_of(s, &s->all[i])))
             s->files[s->all[i].name] = FILE_LIBRARY;
-    struct strpool paths = {0}; /* of modules first, then of the program and the others */
+    struct strpool paths = {0}; /* paths of modules first, then of the program and the others */
     for (size_t k = 0; k < p->modules.count; k++)
         strpool_add(&paths, p->modules.items[k].path);
     size_t modules = paths.strings.count;
@@ -81,7 +81,7 @@ static enum mapping_kind kind_of_file(const struct sorting *s, const struct mapp
     enum file_kind file = s->files[m->name];
     if (file == FILE_OTHER)
         return KIND_FILE;
-    /* Pages of its own in what can only be read: the loader wrote addresses there. */
+    /* Private pages in a read-only mapping: the loader has written addresses there. */
     bool is_data = m->flags & MAPPING_WRITE ||
                    (!(m->flags & MAPPING_EXECUTE) && m->kib[MAPPING_ANONYMOUS] > 0);
     if (file == FILE_PROGRAM)
@@ -112,7 +112,7 @@ static bool is_arena(const struct sorting *s, size_t i)
     return mapping_is_arena(s->all, i, s->count) && is_anonymous(s, &s->all[i + 1]);
 }
 
-/* A thread's stack that nobody told us of: glibc puts a guard below it. */
+/* Is it a thread's stack that the recorder did not report? glibc puts a guard below each stack. */
 static bool is_guarded(const struct sorting *s, size_t i)
 {
     const struct mapping *m = &s->all[i], *before = i ? m - 1 : NULL;
@@ -150,7 +150,7 @@ static enum mapping_kind kind_of(const struct sorting *s, size_t i)
     return starts(name, "[v") || starts(name, "[uprobes]") ? KIND_KERNEL : KIND_ANONYMOUS;
 }
 
-/* Guards of stacks, and what arenas have in reserve, are told by what they belong to. */
+/* Guards of stacks and the reserved part of arenas get the kind of what they belong to. */
 static void sort_untouchable(struct sorting *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -164,7 +164,7 @@ static void sort_untouchable(struct sorting *s)
             s->kinds[i] = KIND_STACK;
         else if (i && m[-1].end == m->start && s->files[m[-1].name] == FILE_LIBRARY &&
                  i + 1 < s->count && m[1].start == m->end && m[1].name == m[-1].name)
-            s->kinds[i] = KIND_LIBRARY_TEXT; /* a hole between the parts of a library */
+            s->kinds[i] = KIND_LIBRARY_TEXT; /* a gap between the parts of a library */
     }
 }
 

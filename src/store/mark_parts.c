@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* As differences from the one before. */
+/* Writes the differences from the stamp before. */
 static void put_stamp(struct strbuf *b, const struct stamp *s, struct stamp *previous)
 {
     const uint64_t *now = (const uint64_t *)s, *before = (const uint64_t *)previous;
@@ -11,7 +11,7 @@ static void put_stamp(struct strbuf *b, const struct stamp *s, struct stamp *pre
     *previous = *s;
 }
 
-/* *s is the one before. */
+/* On entry, *s is the stamp before. */
 static void take_stamp(struct cursor *c, struct stamp *s)
 {
     uint64_t *field = (uint64_t *)s;

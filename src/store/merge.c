@@ -37,7 +37,7 @@ void merge_free(struct merge *m)
 
 int merge_input_order(const struct merge_input *a, const struct merge_input *b)
 {
-    COMPARE(a->rank1 - 1, b->rank1 - 1); /* those without a rank come last */
+    COMPARE(a->rank1 - 1, b->rank1 - 1); /* inputs without a rank come last */
     int order = strcmp(a->label, b->label);
     if (!order)
         order = strcmp(a->host, b->host);

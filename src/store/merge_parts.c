@@ -1,8 +1,7 @@
 /*
  * merge_parts: the inputs of a merged recording and the spreads of its rows, as the bytes of INPT
- * and SPRD chunks. docs/FORMAT.md is its twin.
- *
- * INPT comes before SPRD: a spread that points beyond the inputs is damage.
+ * and SPRD chunks (docs/FORMAT.md). INPT comes before SPRD: a spread that points beyond the inputs
+ * is damage.
  */
 #include "store/part_table.h"
 
@@ -11,7 +10,7 @@
 
 #include "store/merge.h"
 
-#define LEAST_INPUT  27 /* bytes that one takes at the least */
+#define LEAST_INPUT  27 /* the fewest bytes that one can take */
 #define LEAST_SPREAD 3
 
 /* --- INPT ------------------------------------------------------------------------------------- */
@@ -57,7 +56,7 @@ static void take_input(struct cursor *c, struct merge *m, uint64_t values)
     in->exit_code = (int)unzigzag(cursor_varint(c));
     in->signal = (int)cursor_varint(c) & 0xff;
     in->complete = cursor_varint(c) & 1;
-    for (uint64_t k = 0; k < values; k++) { /* more than we know: of a later version */
+    for (uint64_t k = 0; k < values; k++) { /* a later version may have more values than we know */
         uint64_t v = cursor_varint(c);
         if (k < INPUT_VALUES)
             in->values[k] = v;
@@ -73,7 +72,7 @@ void inputs_take(struct cursor *c, struct profile *p)
     uint64_t n = cursor_items(c, LEAST_INPUT, sizeof(struct merge_input));
     for (; n > 0 && !c->bad; n--)
         take_input(c, m, values);
-    if (!m->inputs.count) { /* a damaged file; a merge has one at least */
+    if (!m->inputs.count) { /* a damaged file: a merge has at least one */
         c->bad = true;
         merge_free(m);
         p->merge = NULL;
@@ -84,7 +83,7 @@ void inputs_take(struct cursor *c, struct profile *p)
 
 enum { EVEN = 1, CONTINUED = 2, TOTAL = 4, FLAG_BITS = 3 };
 
-/* Are all its values the same, so that their sum needs no number? */
+/* Are all values equal? Then the sum need not be stored. */
 static bool is_even(const struct input_spread *s)
 {
     return s->min == s->max && (uint64_t)s->sum == s->inputs * (uint64_t)s->max;
@@ -121,7 +120,7 @@ void spreads_take(struct cursor *c, struct profile *p)
 {
     struct merge *m = p->merge;
     uint64_t key = 0;
-    if (!m) { /* without the inputs it says nothing */
+    if (!m) { /* without the inputs, spreads mean nothing */
         c->bad = true;
         return;
     }

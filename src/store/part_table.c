@@ -19,7 +19,7 @@ IS_THERE(stamps, p->stamps.count != 0)
 IS_THERE(marks, p->marks.count != 0)
 IS_THERE(inherited, p->inherited.parent != 0)
 IS_THERE(attached, p->attached.is)
-IS_THERE(living, p->scans.count != 0)
+IS_THERE(live_blocks, p->scans.count != 0)
 IS_THERE(captures, p->captures.count != 0)
 IS_THERE(footprints, p->footprints.count != 0)
 IS_THERE(python, p->python_version != 0)
@@ -44,7 +44,7 @@ const struct part part_table[PARTS] = {
     {CHUNK_MARKS, PROFILE_FIGURES, PART(marks), true},
     {CHUNK_INHERITED, PROFILE_FIGURES, PART(inherited), true},
     {CHUNK_ATTACHED, PROFILE_FIGURES, PART(attached), true},
-    {CHUNK_LIVE, PROFILE_FIGURES, PART(living), true},
+    {CHUNK_LIVE, PROFILE_FIGURES, PART(live_blocks), true},
     {CHUNK_MAPS, PROFILE_FIGURES, PART(captures), true},
     {CHUNK_FOOTPRINTS, PROFILE_FIGURES, PART(footprints), true},
     {CHUNK_PYTHON, PROFILE_FIGURES, PART(python), true},

@@ -1,8 +1,8 @@
 /*
- * part_table: the chunks that a profile is kept in, each with what writes and what reads it.
+ * part_table: the chunks of a profile, each with the functions that write and read it.
  *
- * The two functions of a chunk stand next to each other in the file that is named after it;
- * docs/FORMAT.md describes the bytes. Those that refer to others (LIVE to SITE, say) come after
+ * Both functions of a chunk are next to each other in the file that is named after it;
+ * docs/FORMAT.md describes the bytes. A chunk that refers to others (LIVE to SITE, say) comes after
  * them: numbers that point beyond what is there are damage.
  */
 #ifndef TIDE_STORE_PART_TABLE_H
@@ -18,8 +18,8 @@ struct part {
     enum profile_part part;
     void (*put)(struct strbuf *b, const struct profile *p); /* NULL: intervals_put */
     void (*take)(struct cursor *c, struct profile *p);
-    /* Does the profile have it? A chunk that comes again is not taken again; and where `if_there`
-     * is set, one that would be empty is not written. */
+    /* Does the profile have this part? If a chunk occurs again, it is ignored. If `if_there` is
+     * set, an empty part is not written. */
     bool (*is_there)(const struct profile *p);
     bool if_there;
 };
@@ -42,7 +42,7 @@ PART(stamps)
 PART(marks)
 PART(inherited)
 PART(attached)
-PART(living)
+PART(live_blocks)
 PART(captures)
 PART(footprints)
 PART(python)
@@ -57,7 +57,8 @@ PART(frames)
 void intervals_put(struct strbuf *b, const struct profile *p, const struct packed_rows *packed);
 void intervals_take(struct cursor *c, struct profile *p);
 
-/* A column of numbers that are often equal or zero packs better alone than among others. */
+/* A column of numbers that are often equal or zero compresses better on its own than mixed with
+ * others. */
 #define PUT_COLUMN(b, vec, field)                                                                  \
     for (size_t i = 0; i < (vec).count; i++)                                                       \
     strbuf_varint(b, (vec).items[i].field)

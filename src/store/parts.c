@@ -13,7 +13,8 @@ static void take_strings(struct cursor *c, struct recording *r)
 {
     for (uint64_t n = cursor_items(c, 1, STRING_INDEX); n > 0 && !c->bad; n--) {
         char *s = cursor_string(c);
-        strpool_add(&r->strings, s); /* numbers are their order: the writer has no string twice */
+        /* A string's number is its position: the writer has no string twice. */
+        strpool_add(&r->strings, s);
         free(s);
     }
 }
@@ -78,7 +79,7 @@ static void take_defaults(struct cursor *c, struct recording *r)
     for (c->bad |= n > DEFAULTS_MAX; n > 0 && !c->bad; n--) {
         uint64_t kind = cursor_varint(c);
         char *name = cursor_string(c), *text = cursor_string(c);
-        if (c->bad || kind >= DEFAULT_KINDS) { /* of a later version: skipped */
+        if (c->bad || kind >= DEFAULT_KINDS) { /* from a later version: skipped */
             free(name);
             free(text);
             continue;
@@ -116,7 +117,7 @@ void parts_take(const struct chunk *chunk, struct cursor *c, struct recording *r
         *vec_push(&r->profiles) = (struct profile){.exit_code = -1};
     struct profile *p = &r->profiles.items[chunk->process];
     const struct part *part = part_of(chunk->type);
-    if (part && !part->is_there(p)) /* twice is damage that does no harm */
+    if (part && !part->is_there(p)) /* a part that occurs twice is harmless damage */
         part->take(c, p);
 }
 

@@ -1,7 +1,6 @@
 /*
- * parts: what the chunks of a file hold, one chunk at a time. The twin of writer.c.
- *
- * Whatever they hold, the recording can be used afterwards, once parts_make_consistent was called.
+ * parts: reads what the chunks of a file contain, one chunk at a time; the counterpart of writer.c.
+ * Whatever the chunks contain, the recording can be used after parts_make_consistent.
  */
 #ifndef TIDE_STORE_PARTS_H
 #define TIDE_STORE_PARTS_H
@@ -10,11 +9,11 @@
 #include "store/recording.h"
 #include "store/rows.h"
 
-/* Is a chunk of this type of any use to parts_take? */
+/* Can parts_take use a chunk of this type? */
 bool parts_know(uint32_t type);
-/* Adds what a chunk holds. `c`: its content; bad afterwards: it makes no sense. */
+/* Adds the contents of a chunk. If `c` is bad afterwards, they make no sense. */
 void parts_take(const struct chunk *chunk, struct cursor *c, struct recording *r);
-/* After damage in one of a profile's chunks: nothing in it may point nowhere. */
+/* Removes references that point nowhere, after damage in one of a profile's chunks. */
 void parts_make_consistent(struct profile *p, struct recording *r);
 
 #endif

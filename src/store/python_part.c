@@ -1,10 +1,10 @@
 /*
- * python_part: what is known of the interpreter of a process, as the bytes of a PYTH chunk.
- * docs/FORMAT.md is its twin.
+ * python_part: what is known about the interpreter of a process, as the bytes of a PYTH chunk
+ * (docs/FORMAT.md).
  */
 #include "store/part_table.h"
 
-#define LEAST_LOOK 5 /* bytes that one takes at the least */
+#define READING_BYTES_LEAST 5 /* the fewest bytes that one can take */
 
 void python_put(struct strbuf *b, const struct profile *p)
 {
@@ -26,8 +26,8 @@ void python_take(struct cursor *c, struct profile *p)
 {
     p->python_version = (uint32_t)cursor_varint(c);
     p->python_objects = cursor_varint(c) != 0;
-    for (uint64_t n = cursor_items(c, LEAST_LOOK, sizeof(struct arena_look)); n > 0 && !c->bad;
-         n--) {
+    for (uint64_t n = cursor_items(c, READING_BYTES_LEAST, sizeof(struct arena_look));
+         n > 0 && !c->bad; n--) {
         struct arena_look look = {.time_ns = cursor_varint(c)};
         look.arenas = cursor_varint(c);
         look.bytes = cursor_varint(c);
@@ -37,7 +37,7 @@ void python_take(struct cursor *c, struct profile *p)
             c->bad = true;
         *vec_push(&p->arenas) = look;
     }
-    p->python_end = c->at < c->end ? cursor_varint(c) : 0; /* older files have none */
+    p->python_end = c->at < c->end ? cursor_varint(c) : 0; /* older files do not have it */
     if (p->python_end > p->intervals.count) {
         p->python_end = 0;
         c->bad = true;

@@ -8,7 +8,7 @@
 #include "store/parts.h"
 #include "store/rows.h"
 
-/* What a file is that is not a recording, where its first bytes tell. */
+/* Says what a file is instead of a recording, if its first bytes show that. */
 static int refuse(const char *first, size_t size, const char *name, struct err *err)
 {
     static const struct {
@@ -48,7 +48,7 @@ int recording_take_header(struct chunk_source *s, const char *name, struct err *
     return 0;
 }
 
-/* Of the other processes, which they are. */
+/* Of the processes that are not chosen, only their identity is read. */
 static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
 {
     return parts_know(c->type) &&
@@ -57,7 +57,7 @@ static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
             c->type == CHUNK_MARKS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
 }
 
-/* Chunk after chunk up to the end or the first damage: 0, or negative and a sentence. */
+/* Reads chunks up to the end or the first damage. Returns 0, or a negative errno and a sentence. */
 static int take_chunks(struct chunk_source *s, const struct reader_choice *only,
                        struct recording *r, struct err *damage)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define STRING_OVERHEAD 32 /* of the allocator, and for the pointer to it */
+#define STRING_OVERHEAD 32 /* of the allocator, and for the pointer to the string */
 
 uint64_t cursor_long_varint(struct cursor *c)
 {
@@ -67,7 +67,7 @@ void string_put(struct strbuf *b, const char *s)
     strbuf_add(b, s ? s : "", size);
 }
 
-/* What the columns before it (in `order`) say of a column: most sites free all they allocate, in
+/* Predicts a column from those before it (in `order`): most sites free everything they allocate, in
  * blocks of one size. */
 static uint64_t predicted(const uint64_t *columns, unsigned column, const struct unit *unit,
                           bool all_temporary)

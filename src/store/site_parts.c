@@ -119,7 +119,7 @@ void intervals_take(struct cursor *c, struct profile *p)
             *vec_push(&p->rows) = row;
         }
     }
-    if (c->bad) /* intervals whose rows were not reached have none */
+    if (c->bad) /* intervals whose rows were not read have none */
         for (size_t i = 0; i < p->intervals.count; i++)
             if (p->intervals.items[i].first_row + p->intervals.items[i].row_count > p->rows.count)
                 p->intervals.items[i].row_count = 0;

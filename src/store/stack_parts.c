@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_FRAME 5 /* bytes that one takes at the least */
+#define LEAST_FRAME 5 /* the fewest bytes that one can take */
 
 struct distinct {
     uint64_t address;
-    uint32_t number; /* in the order in which they were first seen */
+    uint32_t number; /* in the order in which they first occur */
 };
 
 static int by_address(const void *a, const void *b)
@@ -16,8 +16,8 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct addresses in order, as differences; then each node as (own number - parent,
- * address's place). */
+/* Writes the distinct addresses in order, as differences; then each node as (own number - parent,
+ * index of its address). */
 void nodes_put(struct strbuf *b, const struct profile *p)
 {
     size_t n = p->nodes.count;
@@ -76,7 +76,7 @@ void nodes_take(struct cursor *c, struct profile *p)
     vec_release(&addresses);
 }
 
-/* The addresses, the length of each one's run, then all frames column by column. */
+/* Writes the addresses, the length of each one's run, then all frames column by column. */
 void frames_put(struct strbuf *b, const struct profile *p)
 {
     size_t runs = p->frame_runs.count ? p->frame_runs.count - 1 : 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define MAGIC       "\x28\xb5\x2f\xfd"
-#define DESCRIPTOR  0xe0 /* one segment; the size of the content in 8 bytes */
+#define DESCRIPTOR  0xe0 /* single segment; the content's size takes 8 bytes */
 #define FRAME_START 13
 #define BLOCK_START 3
 #define BLOCK_MOST  (128u << 10)

@@ -7,7 +7,7 @@
 #include "store/merge.h"
 #include "store/part_table.h"
 
-#define WORTH_A_THREAD 20000 /* nodes: below, all is packed in a few milliseconds */
+#define WORTH_A_THREAD 20000 /* nodes: fewer are packed in a few milliseconds */
 
 void writer_begin(struct strbuf *out)
 {
@@ -16,24 +16,24 @@ void writer_begin(struct strbuf *out)
     strbuf_add(out, version, 8);
 }
 
-/* --- the chunks of a profile, packed on several processors ------------------------------------ */
+/* --- the chunks of a profile, compressed on several processors -------------------------------- */
 
 struct packing {
     uint32_t process;
     unsigned wanted; /* of profile_part */
     const struct profile *profile;
     const struct packed_rows *packed;
-    _Atomic size_t next; /* the part that nobody has taken yet */
+    _Atomic size_t next; /* the next part that no thread has taken */
     struct strbuf out[PARTS];
 };
 
-/* What a reader makes of the chunk, where it is far more than its bytes. */
+/* The memory that a reader needs for the chunk, if that is far more than its bytes. */
 static uint64_t memory_of(const struct packing *k, enum chunk_type type)
 {
     const struct profile *p = k->profile;
     uint64_t rows = 0;
     switch (type) {
-    case CHUNK_NODES: /* each may have an address of its own */
+    case CHUNK_NODES: /* each node may have an address of its own */
         return p->nodes.count * (sizeof(struct node) + sizeof(uint64_t));
     case CHUNK_SITES:
         return p->sites.count * sizeof(struct site);

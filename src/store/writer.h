@@ -1,7 +1,6 @@
 /*
- * writer: a recording as the bytes of a .tide file. docs/FORMAT.md is its twin.
- *
- * Ownership: writes into a strbuf of the caller's; keeps nothing.
+ * writer: makes the bytes of a .tide file from a recording (docs/FORMAT.md). Ownership: writes into
+ * the caller's strbuf; keeps nothing.
  */
 #ifndef TIDE_STORE_WRITER_H
 #define TIDE_STORE_WRITER_H
@@ -9,26 +8,26 @@
 #include "base/strbuf.h"
 #include "store/recording.h"
 
-/* Rows as rows.h packs them, one strbuf an interval; NULL: take them from profile.rows. */
+/* Rows as rows.h packs them, one strbuf per interval; NULL: take them from profile.rows. */
 struct packed_rows {
     const struct strbuf *const *rows;
     const size_t *counts;
 };
 
-/* Of a profile, by when it is known: a process that has ended has all its figures, its names may
- * not have been found yet, and something may be noted of it until the session ends. */
+/* The parts of a profile by when they are known: a process that has ended has all its figures, its
+ * names may not be known yet, and notes may be added until the session ends. */
 enum profile_part { PROFILE_ENDING = 1, PROFILE_FIGURES = 2, PROFILE_NAMES = 4 };
 
 void writer_begin(struct strbuf *out);
-/* The chunks of some of these. */
+/* Writes the chunks of some of these parts. */
 void writer_parts(struct strbuf *out, uint32_t process, const struct profile *p, unsigned wanted,
                   const struct packed_rows *packed);
-/* All of them. */
+/* Writes the chunks of all parts. */
 void writer_profile(struct strbuf *out, uint32_t process, const struct profile *p,
                     const struct packed_rows *packed);
 void writer_end(struct strbuf *out, const struct recording *r);
 
-/* All of it, for a recording whose rows are unpacked. */
+/* Writes a whole file, for a recording whose rows are unpacked. */
 void recording_write(struct strbuf *out, const struct recording *r);
 
 #endif

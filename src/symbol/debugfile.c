@@ -85,8 +85,7 @@ int debugfile_find(const char *root, const char *path, const struct elf_image *m
     wanted.crc = crc;
     if (debuglink_open_beside(root, path, link, &wanted, found, found_path))
         return 0;
-    /* /lib/x.so where /lib is a link to /usr/lib: the debug file lies below one of the two names.
-     */
+    /* If /lib is a link to /usr/lib, the debug file of /lib/x.so is below one of the two names. */
     char *real = realpath(path, NULL);
     bool opened = real && strcmp(real, path) != 0 &&
                   debuglink_open_beside(root, real, link, &wanted, found, found_path);

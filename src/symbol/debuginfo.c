@@ -8,14 +8,14 @@
 #include "symbol/debugfile.h"
 #include "symbol/unpack.h"
 
-/* From an inlined copy to its origin to its declaration are two steps; a cycle has no end. */
+/* An inlined copy, its origin and its declaration are two steps apart; the limit ends cycles. */
 #define ORIGIN_STEPS_MAX 16
 
-/* Room for what small files may do cheaply, on top of what grows with the file. */
+/* What small files may use in addition to what grows with the file's size. */
 #define RANGES_SLACK     (64u << 10)
 #define LINE_BYTES_SLACK (64u << 10)
 
-/* A second or two of declname's work. */
+/* About a second or two of declname's work. */
 #define NAMING_STEPS (64u << 20)
 
 static void units_load(struct debuginfo *d)
@@ -35,8 +35,8 @@ static void units_load(struct debuginfo *d)
 }
 
 /*
- * dwz moves what several files share into another one. It must be set even if only to find it
- * unusable: libdw would otherwise look for it itself and open whatever path the file names.
+ * dwz moves what several files share into another file. It must be set even if it turns out to be
+ * unusable: otherwise libdw would look for it itself and open whatever path the file names.
  */
 static bool alt_open(struct debuginfo *d, const char *path)
 {
@@ -113,8 +113,8 @@ struct unit *debuginfo_unit(struct debuginfo *d, uint64_t address)
 }
 
 /*
- * Tables of many units may overlap in a forged file, each a new one to us; an honest file's add up
- * to its section.
+ * In a forged file, the tables of many units may overlap, and each would be loaded anew; in an
+ * honest file they add up to the size of the section.
  */
 static void load_lines(struct debuginfo *d, struct unit *unit)
 {

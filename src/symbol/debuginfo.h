@@ -1,16 +1,17 @@
 /*
- * debuginfo: the DWARF of one ELF file, wherever it lies: which unit, scope and line an address is
- * in.
+ * debuginfo: the DWARF of one ELF file, wherever it is: which unit, scope and line an address
+ * belongs to.
  *
- * Units are indexed when it is opened, from their own ranges (.debug_aranges is optional, and clang
- * leaves it out); scopes and line tables of a unit when an address first falls into it.
+ * Units are indexed when the file is opened, from their own ranges (.debug_aranges is optional, and
+ * clang leaves it out). Scopes and line tables of a unit are loaded when an address first falls
+ * into it.
  *
  * Hostile DWARF: libdw checks what it reads against its sections, except for strings inside
- * .debug_info, which are checked here; the work per file is bounded by *_left budgets that grow
- * with the size of its sections. Split DWARF (.dwo files) is not followed: that would open paths
- * the file names.
+ * .debug_info, which are checked here. The *_left budgets, which grow with the size of the
+ * sections, limit the work per file. Split DWARF (.dwo files) is not followed, because that would
+ * open paths the file names.
  *
- * Ownership: {0} is closed; debuginfo_release closes. Strings returned are good until then.
+ * Ownership: {0} is closed; debuginfo_release closes. Returned strings are valid until then.
  */
 #ifndef TIDE_SYMBOL_DEBUGINFO_H
 #define TIDE_SYMBOL_DEBUGINFO_H
@@ -34,7 +35,7 @@ struct unit {
 };
 
 struct source_line {
-    const char *directory; /* what `file` is relative to; NULL: nothing known */
+    const char *directory; /* `file` is relative to it; NULL: not known */
     const char *file;      /* NULL: unknown */
     uint32_t line;         /* 0: unknown */
 };
@@ -51,24 +52,24 @@ struct debuginfo {
     size_t ranges_left, line_bytes_left, naming_steps_left;
 };
 
-/* `image` at `path` holds .debug_info; it and `code` must outlive d. Without usable DWARF, d stays
+/* `image` at `path` has .debug_info; it and `code` must outlive d. Without usable DWARF, d stays
  * closed. */
 void debuginfo_open(struct debuginfo *d, struct elf_image *image, const char *path,
                     const struct spans *code);
 void debuginfo_release(struct debuginfo *d);
 
-/* The unit of an address with its scopes loaded; NULL: none. */
+/* The unit of an address, with its scopes loaded; NULL: none. */
 struct unit *debuginfo_unit(struct debuginfo *d, uint64_t address);
 
 struct source_line unit_line(struct debuginfo *d, struct unit *unit, uint64_t address);
-/* Where the call that became this inlined scope is written. */
+/* The source line of the call that became this inlined scope. */
 struct source_line scope_call_line(struct debuginfo *d, struct unit *unit, struct scope *scope);
 
 /* A string attribute of the entry itself; NULL: none, or empty. */
 const char *debuginfo_string(const struct debuginfo *d, Dwarf_Die *die, unsigned int name);
 /*
- * The name of a function: the one for the linker where there is one, else the plain one; NULL:
- * none. Follows origins and declarations, and leaves *die at the one that has the name.
+ * The name of a function: its linkage name if there is one, otherwise the plain one; NULL: none.
+ * Follows origins and declarations, and leaves *die at the entry that has the name.
  */
 const char *debuginfo_name(const struct debuginfo *d, Dwarf_Die *die);
 

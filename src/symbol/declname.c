@@ -20,7 +20,7 @@ static void text_cut(struct strbuf *out, size_t size)
         out->data[size] = '\0';
 }
 
-/* The next entry beside `die`, which it replaces; never one before it, whatever the file says. */
+/* Moves `die` to its next sibling; never to an earlier entry, whatever the file says. */
 static bool die_step(struct debuginfo *d, Dwarf_Die *die)
 {
     Dwarf_Die next;
@@ -33,14 +33,15 @@ static bool die_step(struct debuginfo *d, Dwarf_Die *die)
     return true;
 }
 
-/* ---- enclosing scopes ---- */
+/* --- enclosing scopes ------------------------------------------------------------------------- */
 
 struct lineage {
     Dwarf_Die scopes[NESTING_MAX]; /* outermost first, without the unit */
     size_t count;
 };
 
-/* libdw knows no parents, so this looks down from the unit for what encloses the entry. */
+/* libdw has no links to parents, so this searches from the unit downwards for what encloses the
+ * entry. */
 static void lineage_find(struct lineage *l, struct debuginfo *d, Dwarf_Die *die)
 {
     Dwarf_Die at, next;
@@ -49,7 +50,7 @@ static void lineage_find(struct lineage *l, struct debuginfo *d, Dwarf_Die *die)
     if (!dwarf_diecu(die, &at, NULL, NULL))
         return;
     while (l->count < NESTING_MAX && dwarf_child(&at, &next) == 0) {
-        /* The last one that does not begin after the target holds it. */
+        /* The last entry that does not begin after the target contains it. */
         do
             at = next;
         while (die_step(d, &next) && dwarf_dieoffset(&next) <= target);
@@ -65,7 +66,7 @@ static bool scope_is_type(int tag)
            tag == DW_TAG_enumeration_type;
 }
 
-/* gcc's words for the integers, and the demangler's; longer ones first. */
+/* gcc's words for the integer types, and the demangler's; longer ones first. */
 static const char *const spelled[][2] = {
     {"long long unsigned int", "unsigned long long"},
     {"short unsigned int", "unsigned short"},
@@ -81,7 +82,7 @@ static bool char_is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Names of templates hold names of types. */
+/* Names of templates contain names of types. */
 static void spelled_add(struct strbuf *out, const char *name)
 {
     bool in_word = false;
@@ -101,7 +102,7 @@ static void spelled_add(struct strbuf *out, const char *name)
     }
 }
 
-/* "{lambda(int)", if the unnamed type is one: it has a call operator. */
+/* Appends "{lambda(int)" if the unnamed type is a lambda: it has a call operator. */
 static bool lambda_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *type, int depth)
 {
     Dwarf_Die at;
@@ -150,11 +151,11 @@ static void type_name_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *pa
     }
 }
 
-/* "app::(anonymous namespace)::", for whatever lies in these scopes. */
+/* Appends "app::(anonymous namespace)::", for whatever is in these scopes. */
 static void scopes_add(struct strbuf *out, struct debuginfo *d, struct lineage *l, int depth)
 {
     size_t first = 0;
-    for (size_t i = 0; i < l->count; i++) /* a function's name tells its scopes itself */
+    for (size_t i = 0; i < l->count; i++) /* a function's name already contains its scopes */
         if (dwarf_tag(&l->scopes[i]) == DW_TAG_subprogram)
             first = i;
     for (size_t i = first; i < l->count && out->size < OUTPUT_MAX; i++) {
@@ -172,7 +173,7 @@ static void scopes_add(struct strbuf *out, struct debuginfo *d, struct lineage *
     }
 }
 
-/* ---- types, spelled as the demangler does ---- */
+/* --- types, spelled as the demangler does ----------------------------------------------------- */
 
 static bool die_follow(Dwarf_Die *die, unsigned int attribute, Dwarf_Die *result)
 {
@@ -180,7 +181,7 @@ static bool die_follow(Dwarf_Die *die, unsigned int attribute, Dwarf_Die *result
     return dwarf_attr(die, attribute, &reference) && dwarf_formref_die(&reference, result);
 }
 
-/* The type an entry refers to; none means void. */
+/* The type that an entry refers to; none means void. */
 static bool type_of_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *die, int depth)
 {
     Dwarf_Die type;
@@ -239,7 +240,7 @@ static bool type_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *die, in
     return true;
 }
 
-/* ---- functions ---- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static bool die_flag(Dwarf_Die *die, unsigned int name)
 {
@@ -248,7 +249,7 @@ static bool die_flag(Dwarf_Die *die, unsigned int name)
     return dwarf_attr(die, name, &attribute) && dwarf_formflag(&attribute, &value) == 0 && value;
 }
 
-/* A const member's `this` points to something const. */
+/* In a const member function, `this` points to something const. */
 static bool parameter_is_const_this(Dwarf_Die *parameter)
 {
     Dwarf_Die type;
@@ -261,7 +262,7 @@ static bool parameter_is_const_this(Dwarf_Die *parameter)
     return false;
 }
 
-/* The types of one parameter; const and volatile at the top are not part of a signature. */
+/* The type of one parameter; const and volatile at the top are not part of a signature. */
 static bool parameter_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *parameter, int depth)
 {
     Dwarf_Die type = *parameter, next;
@@ -318,9 +319,9 @@ static bool function_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *die
     }
     struct lineage lineage;
     lineage_find(&lineage, d, &declaration);
-    /* Seen by other units, yet without a linkage name: extern "C", or main. */
+    /* External, yet without a linkage name: extern "C", or main. */
     bool overloads = lineage.count || !die_flag(&declaration, DW_AT_external);
-    /* Like the demangler: a template's specialisation tells its result. */
+    /* As in the demangler, a specialisation of a template shows its result type. */
     if (strchr(name, '<') && strncmp(name, "operator", 8) != 0) {
         size_t start = out->size;
         if (type_of_add(out, d, &declaration, depth))

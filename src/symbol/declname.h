@@ -1,13 +1,13 @@
 /*
- * declname: the name of a C++ function composed from its DWARF declaration.
+ * declname: composes the name of a C++ function from its DWARF declaration.
  *
  * gcc writes no linkage name for functions that only their own unit sees (static, in an anonymous
- * namespace, lambdas), and once inlined they have no symbol either. The same function not inlined
- * reads "app::(anonymous namespace)::grab(int)" from its symbol, so that is what is composed here
- * from the enclosing scopes and the parameters' types. Parameters are left out where a type is
- * beyond this (functions, arrays, pointers to members).
+ * namespace, lambdas), and once inlined they have no symbol either. The same function, not inlined,
+ * has the name "app::(anonymous namespace)::grab(int)" from its symbol, so the same is composed
+ * here from the enclosing scopes and the parameters' types. If a type is too complicated
+ * (functions, arrays, pointers to members), parameters are left out.
  *
- * Hostile DWARF: depth and output are limited, and all steps together by d->naming_steps_left.
+ * Hostile DWARF: depth and output are limited, and d->naming_steps_left limits all steps together.
  * Allocates only in `out`.
  */
 #ifndef TIDE_SYMBOL_DECLNAME_H
@@ -18,8 +18,7 @@
 #include "base/strbuf.h"
 #include "symbol/debuginfo.h"
 
-/* Appends the name of the function `die` stands for, following origins; false: nothing was added.
- */
+/* Appends the name of the function of `die`, following origins; false: nothing was appended. */
 bool declname_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *die);
 
 #endif

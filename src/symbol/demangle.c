@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest name that is demangled at all; libiberty recurses once for each byte in the worst case.
- */
+/* The longest name that is demangled; libiberty recurses once for each byte in the worst case. */
 #define MANGLED_MAX 4096
 /* libiberty refuses names longer than this unless its limit on recursion is off. */
 #define MANGLED_LIMITED_MAX (DEMANGLE_RECURSION_LIMIT / 2)
 #define DEMANGLED_MAX       (64u << 10)
-/* Longest name that is kept at all. */
+/* The longest name that is kept. */
 #define NAME_LENGTH_MAX (64u << 10)
 
 static const char *const clone_words[] = {"constprop", "part",     "isra",       "cold",
@@ -34,7 +33,7 @@ static bool text_is_clone_word(const char *text, size_t size)
     return false;
 }
 
-/* Where the ".part" of the last ".part" or ".part.0" begins; `size` if the name has none. */
+/* The start of the last suffix like ".part" or ".part.0"; `size` if the name has none. */
 static size_t clone_suffix_start(const char *name, size_t size)
 {
     const char *dot = memrchr(name, '.', size);
@@ -70,8 +69,7 @@ struct output {
     jmp_buf too_long;
 };
 
-/* The libiberty functions that call this keep nothing on the heap, so leaving them early is safe.
- */
+/* The libiberty functions that call this keep nothing on the heap, so they can be left early. */
 static void output_add(const char *text, size_t size, void *opaque)
 {
     struct output *output = opaque;
@@ -90,7 +88,8 @@ static bool output_fill(struct output *output, const char *mangled, int options)
     return cplus_demangle_v3_callback(mangled, options, output_add, output);
 }
 
-/* "::h0123456789abcdef" at the end: a legacy Rust name that only the C++ demangler understood. */
+/* Does it end in "::h0123456789abcdef": a legacy Rust name that only the C++ demangler
+ * understood? */
 static bool text_ends_in_rust_hash(const char *text, size_t size)
 {
     if (size <= 19 || memcmp(text + size - 19, "::h", 3) != 0)

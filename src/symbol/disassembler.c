@@ -62,8 +62,9 @@ struct disassembler *disassembler_new(unsigned machine, struct err *err)
             d->capstone.open(known[i].arch, known[i].mode, &d->engine) != CS_ERR_OK)
             continue;
         d->shortest = known[i].shortest;
-        d->capstone.option(d->engine, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT); /* or the only one */
-        d->capstone.option(d->engine, CS_OPT_DETAIL, CS_OPT_ON);         /* for what it jumps to */
+        /* Where there is a choice. */
+        d->capstone.option(d->engine, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+        d->capstone.option(d->engine, CS_OPT_DETAIL, CS_OPT_ON); /* needed for jump targets */
         d->instruction = must_alloc(d->capstone.make(d->engine));
         return d;
     }

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Debug sections compress to a third or a quarter; more than this, and the file is a bomb. */
+/* Debug sections compress to a third or a quarter; beyond this ratio the file is taken for a
+ * bomb. */
 #define EXPANSION_MAX   32
 #define EXPANSION_SLACK (64u << 20)
 
@@ -18,8 +19,8 @@ static bool name_is_debug(const char *name)
     return strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0;
 }
 
-/* libdw uncompresses every debug section when a Dwarf is opened, so their sizes are judged before.
- */
+/* libdw decompresses every debug section when a Dwarf is opened, so their sizes are checked
+ * before. */
 static uint64_t section_uncompressed_bytes(Elf_Scn *section, const GElf_Shdr *header,
                                            const char *name)
 {
@@ -63,7 +64,7 @@ static void elf_image_survey(struct elf_image *image)
     image->has_dwarf = has_info && total <= limit;
 }
 
-/* Sections that nobody here reads, and libdw would uncompress all the same. */
+/* Is it a section that we do not read, but that libdw would decompress all the same? */
 static bool name_is_unread(const char *name)
 {
     static const char *const unread[] = {"aranges", "frame", "loc",      "loclists",
@@ -86,13 +87,13 @@ void elf_image_hide_unread(const struct elf_image *image)
             gelf_getshdr(section, &header) ? elf_strptr(image->elf, names, header.sh_name) : NULL;
         if (!name || !name_is_debug(name) || !name_is_unread(name))
             continue;
-        header.sh_type = SHT_NOBITS; /* in our own pages of the file */
+        header.sh_type = SHT_NOBITS; /* in our private pages of the file */
         gelf_update_shdr(section, &header);
     }
 }
 
-/* Pages that may be written to count as data even if nobody does: a limit of that (ulimit -d), or a
- * machine that gives no more memory than it has, may refuse them for a large file. */
+/* Private writable pages count as data even if nobody writes to them: a limit on data (ulimit -d),
+ * or a machine that does not overcommit memory, may refuse them for a large file. */
 static bool may_be_ours(int fd, size_t size)
 {
     void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
@@ -192,7 +193,7 @@ Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
     return NULL;
 }
 
-void elf_image_let_go(const struct elf_image *image, const Elf_Data *data)
+void elf_image_discard_pages(const struct elf_image *image, const Elf_Data *data)
 {
     size_t size;
     const char *file = elf_rawfile(image->elf, &size), *at = data ? data->d_buf : NULL;

@@ -80,8 +80,8 @@ bool frame_bounds(const struct elf_image *image, uint64_t address, uint64_t *low
         return false;
     const uint8_t *entry = header + HEADER + (size_t)found * ENTRY;
     *low = base + (uint64_t)(int64_t)word(entry);
-    /* Its description: length, origin, begin and length of the code; of 4 bytes each, as a table
-     * in this form has it. */
+    /* Its description: length, origin, begin and length of the code, 4 bytes each in this form of
+     * table. */
     const uint8_t *frame = elf_image_bytes(image, base + (uint64_t)(int64_t)word(entry + 4), &size);
     if (!frame || size < 16)
         return false;

@@ -31,7 +31,7 @@ const char *slot_name(const struct elf_image *image, uint64_t slot)
     return NULL;
 }
 
-/* jmp *offset(%rip), perhaps behind endbr64 and bnd. */
+/* jmp *offset(%rip), perhaps after endbr64 and bnd. */
 static bool x86_64_slot(const uint8_t *code, uint64_t address, uint64_t *slot)
 {
     static const uint8_t branch_target[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
@@ -45,7 +45,7 @@ static bool x86_64_slot(const uint8_t *code, uint64_t address, uint64_t *slot)
     return true;
 }
 
-/* adrp x16, page; ldr x17, [x16, #offset]; perhaps behind bti. */
+/* adrp x16, page; ldr x17, [x16, #offset]; perhaps after bti. */
 static bool aarch64_slot(const uint8_t *code, uint64_t address, uint64_t *slot)
 {
     uint32_t words[3];

@@ -2,14 +2,14 @@
 
 #include <dwarf.h>
 
-/* Deeper than any compiler nests; also bounds our own recursion. */
+/* Deeper than any compiler nests; also limits our own recursion. */
 #define DEPTH_MAX 128
 
 struct walk {
     struct scopes *out;
-    struct spans *spans; /* where the ranges of scopes go */
-    bool lists;          /* functions go to the list, and are not entered */
-    Dwarf_Off last;      /* entry visited last: the next one must lie behind it, */
+    struct spans *spans; /* receives the ranges of scopes */
+    bool lists;          /* functions are added to the list, and not entered */
+    Dwarf_Off last;      /* the last entry visited: the next one must come after it */
     Dwarf_Off end;       /* and before this one */
 };
 
@@ -21,7 +21,7 @@ size_t die_add_ranges(Dwarf_Die *die, const struct spans *code, uint32_t owner, 
     ptrdiff_t offset = 0;
     while (*ranges_left && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
         (*ranges_left)--;
-        /* Code that the linker dropped keeps its entry, moved to address 0 or thereabouts. */
+        /* Code that the linker dropped keeps its entry, relocated to address 0 or nearby. */
         if (spans_find(code, low))
             spans_add(spans, low, high, owner);
     }
@@ -52,7 +52,8 @@ static bool unit_is_c(Dwarf_Die *unit)
 
 /*
  * C and C++ compilers put definitions beside the type, except for types local to a function
- * (lambdas); Rust, Ada and others inside it. Types are most of a C++ unit: not looking pays.
+ * (lambdas); Rust, Ada and others put them inside. Types are most of a C++ unit, so it pays not to
+ * enter them.
  */
 static bool walk_enters(const struct walk *w, int tag, bool local)
 {
@@ -96,11 +97,11 @@ static uint32_t add_scope(struct walk *w, Dwarf_Die *die, uint32_t parent, bool 
 static void walk_children(struct walk *w, Dwarf_Die *parent, uint32_t scope, bool local, int depth)
 {
     Dwarf_Die die;
-    uint32_t unfinished = SCOPE_NONE; /* ends where the next entry begins */
+    uint32_t unfinished = SCOPE_NONE; /* it ends where the next entry begins */
     if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
         return;
     do {
-        /* A forged DW_AT_sibling could lead back, or into what was visited already. */
+        /* A forged DW_AT_sibling could lead backwards, or into what was already visited. */
         Dwarf_Off offset = dwarf_dieoffset(&die);
         if (offset <= w->last || offset >= w->end)
             return;

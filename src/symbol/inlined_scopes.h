@@ -2,12 +2,11 @@
  * inlined_scopes: the functions of one DWARF unit and the calls inlined into them, by address.
  *
  * Asking libdw for the scopes of an address walks the unit's tree each time. Here the functions of
- * a unit are listed once, and what lies in a function is read when an address first falls into it:
- * most functions of a unit are never asked about. A scope is a DW_TAG_subprogram or
- * DW_TAG_inlined_subroutine that owns code; `parent` is the scope it lies in.
- *
- * A function that lies in another one (Fortran, GNU C) has code outside of that one. An address
- * that is in no function of the list is therefore looked for in all that they hold.
+ * a unit are listed once, and what is inside a function is read when an address first falls into
+ * it: most functions of a unit are never asked for. A scope is a DW_TAG_subprogram or
+ * DW_TAG_inlined_subroutine that owns code; `parent` is the enclosing scope. A function inside
+ * another one (Fortran, GNU C) has code outside of that one. So an address that is in no function
+ * of the list is looked for in everything that they contain.
  *
  * Hostile trees: entries are visited in file order and each at most once, to a limited depth, and
  * the ranges of a whole file are counted against *ranges_left.
@@ -29,18 +28,18 @@
 
 struct scope {
     Dwarf_Die die;
-    uint32_t parent; /* SCOPE_NONE: lies in no function */
+    uint32_t parent; /* SCOPE_NONE: not inside a function */
     bool inlined;
-    bool listed;       /* a function of `functions`, */
-    uint32_t interior; /* with its interior read: SCOPE_NONE means not yet */
-    Dwarf_Off end;     /* and what lies in it is before that */
+    bool listed;       /* it is in `functions` */
+    uint32_t interior; /* the index of its interior; SCOPE_NONE: not read yet */
+    Dwarf_Off end;     /* its interior ends before this entry */
 };
 
 struct scopes {
     VEC(struct scope) scopes;
-    struct spans functions;      /* address to a function of the list */
-    VEC(struct spans) interiors; /* address to the innermost scope in one function */
-    struct spans all;            /* address to the innermost scope in any */
+    struct spans functions;      /* address -> function of the list */
+    VEC(struct spans) interiors; /* address -> innermost scope in one function */
+    struct spans all;            /* address -> innermost scope in any function */
     bool all_read;
     const struct spans *code;
     size_t *ranges_left;
@@ -49,14 +48,14 @@ struct scopes {
 
 bool unit_is_cplusplus(Dwarf_Die *unit);
 
-/* Adds the ranges of `die` that start in `code`, under the number `owner`; returns how many. */
+/* Adds the ranges of `die` that begin in `code`, with the number `owner`; returns how many. */
 size_t die_add_ranges(Dwarf_Die *die, const struct spans *code, uint32_t owner, struct spans *spans,
                       size_t *ranges_left);
 
 /* `code` and `ranges_left` must outlive it. */
 void scopes_load(struct scopes *s, Dwarf_Die *unit, const struct spans *code, size_t *ranges_left);
 uint32_t scopes_find(struct scopes *s, uint64_t address); /* SCOPE_NONE: none */
-/* NULL for SCOPE_NONE. Good until the next scopes_find. */
+/* NULL for SCOPE_NONE. Valid until the next scopes_find. */
 struct scope *scopes_get(const struct scopes *s, uint32_t number);
 void scopes_release(struct scopes *s);
 

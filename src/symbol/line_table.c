@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What remains to be read. Reading past the end gives zeros and sets `bad`. */
+/* The rest of the bytes. Reading past the end gives zeros and sets `bad`. */
 struct reader {
     const uint8_t *at, *end;
     bool big_endian, bad;
 };
 
-/* The header, and the registers that do not belong to a row. */
+/* The header, and the registers that are not part of a row. */
 struct program {
     struct reader in;
     const struct line_sections *sections;
@@ -18,10 +18,10 @@ struct program {
     unsigned version, offset_size;
     uint8_t instruction_bytes, operations_max, line_range, opcode_base;
     int8_t line_base;
-    const uint8_t *lengths; /* of the arguments of opcodes 1 to opcode_base - 1 */
+    const uint8_t *lengths; /* number of arguments of opcodes 1 to opcode_base - 1 */
 
     uint64_t address, operation, file, line;
-    size_t first; /* row of the sequence */
+    size_t first; /* first row of the sequence */
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static const char *section_string(const Elf_Data *section, uint64_t offset)
     return memchr(text, '\0', section->d_size - offset) ? text : "";
 }
 
-/* The length that begins a table; sets how many bytes its offsets have. */
+/* Reads the length at the start of a table; sets the size of its offsets. */
 static uint64_t read_length(struct reader *r, unsigned *offset_size)
 {
     uint64_t length = read_number(r, 4);
@@ -125,7 +125,7 @@ static void add_file(struct line_table *t, const char *name, uint64_t directory)
     *vec_push(&t->files) = (struct line_file){.name = name, .directory = directory};
 }
 
-/* Up to DWARF 4: each list ends with an empty name. */
+/* Up to DWARF 4, each list ends with an empty name. */
 static void read_old_file(struct program *p, const char *name)
 {
     uint64_t directory = read_leb(&p->in, false);
@@ -192,7 +192,7 @@ static struct value read_form(struct program *p, uint64_t form)
     return (struct value){0};
 }
 
-/* One list of DWARF 5, of directories or of files: its format, how many, and they. */
+/* Reads one list of DWARF 5, of directories or of files: its format, its count, and its entries. */
 static void read_list(struct program *p, bool is_files)
 {
     struct {
@@ -252,10 +252,11 @@ static void add_row(struct program *p)
     if (t->rows.count > p->first) {
         struct line_row *last = vec_last(&t->rows);
         if (p->address <
-            last->address) /* compilers do not; what follows is a sequence of its own */
+            /* Compilers do not do this; what follows becomes a sequence of its own. */
+            last->address)
             end_sequence(p, last->address + 1);
         else if (p->address == last->address)
-            t->rows.count--; /* the last one for an address counts */
+            t->rows.count--; /* of several rows for an address, the last one counts */
     }
     *vec_push(&t->rows) =
         (struct line_row){.address = p->address,
@@ -294,7 +295,7 @@ static void run_extended(struct program *p)
     case DW_LNE_define_file:
         read_old_file(p, read_string(&p->in));
         break;
-    default: /* discriminators, and what vendors add */
+    default: /* discriminators, and vendors' extensions */
         break;
     }
     p->in.at = next;
@@ -323,7 +324,7 @@ static void run_standard(struct program *p, uint8_t opcode)
         p->address += read_number(r, 2);
         p->operation = 0;
         break;
-    default: /* column, statement, block, prologue, epilogue, isa; unknown ones */
+    default: /* column, statement, block, prologue, epilogue, isa, and unknown opcodes */
         for (uint8_t i = 0; i < p->lengths[opcode - 1] && !r->bad; i++)
             read_leb(r, false);
     }
@@ -345,10 +346,10 @@ static void run(struct program *p)
             run_extended(p);
         }
     }
-    p->table->rows.count = p->first; /* a sequence without an end is none */
+    p->table->rows.count = p->first; /* a sequence without an end is dropped */
 }
 
-/* false: it makes no sense, or is of a version that is not known. */
+/* false: the header makes no sense, or its version is not known. */
 static bool read_header(struct program *p)
 {
     struct reader *r = &p->in;
@@ -415,7 +416,7 @@ void line_table_release(struct line_table *t)
     vec_release(&t->directories);
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- lookups ---------------------------------------------------------------------------------- */
 
 const struct line_row *line_table_find(const struct line_table *t, uint64_t address)
 {
@@ -438,7 +439,7 @@ const char *line_table_path(struct line_table *t, uint64_t file)
         f->directory < t->directories.count ? t->directories.items[f->directory] : NULL;
     if (*f->name == '/')
         return f->name;
-    if (!f->path) /* also without a directory: units may share the name and lie elsewhere */
+    if (!f->path) /* units may have the same name in different directories */
         f->path =
             directory && *directory ? xasprintf("%s/%s", directory, f->name) : xstrdup(f->name);
     return f->path;

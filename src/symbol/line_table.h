@@ -1,14 +1,14 @@
 /*
  * line_table: the line table of one DWARF unit: which source line an address is from.
  *
- * Reads .debug_line of DWARF 2 to 5. libdw could do it, but it makes a record of every row, sorts
- * them all, and does the same for the names of the files alone; that was a third of what naming
- * costs. Here a row takes 16 bytes, and only the sequences are sorted: a sequence is in the order
- * of addresses already.
+ * It reads .debug_line of DWARF 2 to 5. libdw could do it, but makes a record of every row, sorts
+ * them all, and does the same even if only the names of files are needed; that was a third of the
+ * cost of naming. Here a row takes 16 bytes, and only the sequences are sorted: the rows of a
+ * sequence are already in order of address.
  *
  * Hostile tables: all reads are checked against the sections. A table of n bytes makes at most n
- * rows and n files; the caller limits n. Names are checked to end inside of their section. A table
- * that makes no sense has no lines from there on.
+ * rows and n files; the caller limits n. Names are checked to end inside their section. If a table
+ * makes no sense, it has no lines from there on.
  *
  * Ownership: {0} is empty; line_table_release frees. Strings point into the sections, or belong to
  * the table.
@@ -32,7 +32,7 @@ struct line_row {
     uint32_t file, line;
 };
 
-/* Rows of rising addresses, for the code in [low, high). */
+/* Rows with rising addresses, for the code in [low, high). */
 struct line_sequence {
     uint64_t low, high;
     size_t first, count;
@@ -47,20 +47,21 @@ struct line_file {
 struct line_table {
     VEC(struct line_row) rows;
     VEC(struct line_sequence) sequences; /* by their low addresses */
-    VEC(struct line_file) files;         /* as they are numbered: before DWARF 5 from 1 on */
-    VEC(const char *) directories; /* likewise; number 0 is the unit's own, NULL before DWARF 5 */
+    VEC(struct line_file) files;         /* by number: before DWARF 5 from 1 on */
+    VEC(const char *) directories; /* the same; number 0 is the unit's own, NULL before DWARF 5 */
 };
 
-/* The table at `offset` of the section; `t` is empty. */
+/* Loads the table at `offset` of the section; `t` must be empty. */
 void line_table_load(struct line_table *t, const struct line_sections *sections, uint64_t offset);
 void line_table_release(struct line_table *t);
 
-/* NULL: no row is for this address. */
+/* NULL: there is no row for this address. */
 const struct line_row *line_table_find(const struct line_table *t, uint64_t address);
-/* Its path, relative to the unit's directory if it does not begin with a slash. NULL: not known. */
+/* The path of a file, relative to the unit's directory unless it begins with a slash. NULL: not
+ * known. */
 const char *line_table_path(struct line_table *t, uint64_t file);
 
-/* The length that the table at `offset` claims; UINT64_MAX: there is none. */
+/* The length that the table at `offset` claims to have; UINT64_MAX: there is none. */
 uint64_t line_table_bytes(const struct line_sections *sections, uint64_t offset);
 
 #endif

@@ -9,11 +9,11 @@
 #include "symbol/elfimage.h"
 #include "symbol/symtab.h"
 
-#define FIRST_BYTES 5 /* of a function, that nothing else should begin in */
+#define FIRST_BYTES 5 /* of a function, in which nothing else should begin */
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The last word of a::b::c<int>: what a mangled name must contain. */
+/* The last word of a::b::c<int>, which a mangled name must contain. */
 static const char *last_word(const char *name, size_t *size)
 {
     size_t end = strcspn(name, "<("), start = 0;
@@ -28,7 +28,7 @@ static const char *last_word(const char *name, size_t *size)
     return name + start;
 }
 
-/* a::b<int>::c as a::b::c; in place. */
+/* Changes a::b<int>::c to a::b::c, in place. */
 static void drop_template_arguments(char *name)
 {
     char *to = name;
@@ -63,7 +63,7 @@ static bool is_qualified_name(const char *mangled, const char *name, struct strb
     return strcmp(scratch->data, name) == 0;
 }
 
-/* A part of a function that was split is entered by the rest of it. */
+/* Is it a part of a split function? Only the rest of the function jumps there. */
 static bool is_part(const char *symbol, size_t own)
 {
     return strstr(symbol + own, ".part") || strstr(symbol + own, ".cold");

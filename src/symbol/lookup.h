@@ -1,12 +1,12 @@
 /*
  * lookup: from a function's name to where its code begins, in one ELF file.
  *
- * A name is what the symbol table has ("main", "_ZN9Processor5eventEi"), or a C++ or Rust function
- * with its scopes and without parameters ("Processor::event"), which may mean several; template
- * arguments may be left out. Copies that the compiler made whole ("event.constprop.0") count, parts
- * of functions do not. Symbols are also looked for in the file's separate debug file.
+ * A name is that of the symbol table ("main", "_ZN9Processor5eventEi"), or a C++ or Rust function
+ * with its scopes and without parameters ("Processor::event"), which may match several; template
+ * arguments may be left out. Complete copies that the compiler made ("event.constprop.0") count,
+ * parts of functions do not. Symbols are also looked for in the file's separate debug file.
  *
- * The file may be hostile, as for symbolizer.h. Not thread-safe on one list; any thread.
+ * The file may be hostile, as for symbolizer.h. Threads: any, but only one per list.
  */
 #ifndef TIDE_SYMBOL_LOOKUP_H
 #define TIDE_SYMBOL_LOOKUP_H
@@ -18,10 +18,10 @@
 #include "base/vec.h"
 
 struct found_function {
-    size_t name; /* its place in the names that were asked for */
+    size_t name; /* index of the name that was asked for */
     uint64_t address, size_bytes;
-    uint8_t code[16]; /* it begins with these bytes, */
-    size_t code_size; /* as many as there are */
+    uint8_t code[16]; /* its first bytes */
+    size_t code_size; /* how many of these there are */
     bool shared;      /* another symbol begins within its first bytes */
 };
 
@@ -29,8 +29,8 @@ struct found_functions {
     VEC(struct found_function) items;
 };
 
-/* Functions of the file with one of these names, by name; each address once per name. Appends at
- * most `max`. 0 or a negative errno. */
+/* Appends the functions of the file with one of these names, by name, at most `max`; each address
+ * once per name. Returns 0, or a negative errno. */
 int lookup_functions(const char *path, const char *const *names, size_t name_count, size_t max,
                      struct found_functions *out);
 

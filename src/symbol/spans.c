@@ -10,7 +10,7 @@ void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t owner)
         *vec_push(s) = (struct span){low, high, owner};
 }
 
-/* Outer before inner: spans_flatten lets the later one of two that cover an address win. */
+/* Outer before inner: if two spans cover an address, spans_flatten prefers the later one. */
 static int span_compare(const void *left, const void *right)
 {
     const struct span *a = left, *b = right;
@@ -45,7 +45,7 @@ void spans_flatten(struct spans *s)
     if (!is_sorted(s))
         qsort(s->items, s->count, sizeof *s->items, span_compare);
     struct spans pieces = {0}, open = {0};
-    uint64_t done = 0; /* everything below is in pieces */
+    uint64_t done = 0; /* everything below is already divided into pieces */
     for (size_t i = 0; i <= s->count; i++) {
         uint64_t low = i < s->count ? s->items[i].low : UINT64_MAX;
         while (open.count && vec_last(&open)->high <= low) {

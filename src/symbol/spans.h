@@ -1,12 +1,12 @@
 /*
  * spans: which number owns an address, for ranges that may nest and overlap.
  *
- * Collect ranges in any order with spans_add, call spans_flatten once, then spans_find as often as
- * wanted. Flattening cuts the ranges into disjoint pieces, each owned by the range that starts last
- * (the innermost, where they nest); of equal ranges the one with the highest number wins.
+ * Add ranges in any order with spans_add, call spans_flatten once, then spans_find as often as
+ * needed. Flattening divides the ranges into disjoint pieces, each owned by the range that starts
+ * last (the innermost, if they nest); of equal ranges the one with the highest number wins.
  *
  * Invariant after spans_flatten: items are sorted, disjoint and not empty; at most twice as many as
- * were added. Embedded thing: {0} is empty, spans_release frees. Not thread-safe while changed.
+ * were added. {0} is empty, spans_release frees. Not thread-safe while it is changed.
  */
 #ifndef TIDE_SYMBOL_SPANS_H
 #define TIDE_SYMBOL_SPANS_H
@@ -28,7 +28,7 @@ void spans_add(struct spans *s, uint64_t low, uint64_t high,
                uint32_t owner); /* empty ones are ignored */
 void spans_flatten(struct spans *s);
 const struct span *spans_find(const struct spans *s, uint64_t address); /* NULL: none covers it */
-/* The first piece that ends after `address`, covering it or not; NULL: none. */
+/* The first piece that ends after `address`, whether it covers it or not; NULL: none. */
 const struct span *spans_from(const struct spans *s, uint64_t address);
 void spans_release(struct spans *s);
 

@@ -22,19 +22,19 @@ struct symbol_file {
     uint8_t *build_id;
     size_t build_id_size;
     bool opened, replaced;
-    struct elf_image main, debug; /* debug: separate debug information, where there is any */
+    struct elf_image main, debug; /* debug: separate debug information, if there is any */
     struct symtab symtab;
     struct debuginfo info;
 };
 
 /*
- * Names and paths come as pointers into mapped files that stay mapped until the end, so a pointer
- * stands for its text, and each is demangled or tidied only once.
+ * Names and paths are pointers into mapped files that stay mapped until the end. So a pointer
+ * identifies its text, and each text is demangled or normalised only once.
  */
 struct symbolizer {
     VEC(struct symbol_file *) files;
     struct strpool strings;
-    struct map names, paths; /* pointer into a file -> number of the finished string */
+    struct map names, paths; /* pointer into a file -> number of the final string */
     VEC(struct symbol_frame) frames;
     struct strbuf scratch;
 };
@@ -91,10 +91,10 @@ struct symbol_file *symbolizer_file(struct symbolizer *s, const char *path, cons
     return file;
 }
 
-void symbol_file_let_go(struct symbol_file *file)
+void symbol_file_discard_pages(struct symbol_file *file)
 {
-    symtab_let_go(&file->debug);
-    symtab_let_go(&file->main);
+    symtab_discard_pages(&file->debug);
+    symtab_discard_pages(&file->main);
 }
 
 static void symbol_file_open(struct symbol_file *file)
@@ -122,7 +122,7 @@ static void symbol_file_open(struct symbol_file *file)
     strbuf_release(&debug_path);
     symtab_load(&file->symtab, &file->main);
     symtab_index(&file->symtab, code);
-    symbol_file_let_go(file);
+    symbol_file_discard_pages(file);
 }
 
 bool symbol_file_has_lines(struct symbolizer *s, struct symbol_file *file)
@@ -152,7 +152,7 @@ static void path_add_part(struct strbuf *out, const char *part, size_t size)
     strbuf_add(out, part, size);
 }
 
-/* Leaves out "." and doubled slashes, so that one file has one path; ".." may cross a link and
+/* Leaves out "." and double slashes, so that one file has one path; ".." may cross a link and
  * stays. */
 static void path_add(struct strbuf *out, const char *path)
 {
@@ -193,7 +193,7 @@ static const char *name_unknown(struct symbolizer *s, const struct symbol_file *
     return strpool_get(&s->strings, strpool_add_n(&s->strings, s->scratch.data, s->scratch.size));
 }
 
-/* As DWARF alone tells it; NULL: it does not. */
+/* The name according to DWARF alone; NULL: it has none. */
 static const char *scope_name(struct symbolizer *s, struct symbol_file *file, struct unit *unit,
                               struct scope *scope)
 {
@@ -212,11 +212,10 @@ static const char *scope_name(struct symbolizer *s, struct symbol_file *file, st
 }
 
 /*
- * The name of a function that is really called. DWARF's plain name is the symbol's in C, but it
- * lacks scope and parameters in C++, and a C library's own name for an exported function is an
- * internal one
- * ("__libc_malloc", "_IO_new_fopen"): then the symbol says it better, and as it would without debug
- * information.
+ * The name of a function that is really called, not inlined. In C, DWARF's plain name equals the
+ * symbol's. In C++ it lacks scope and parameters, and a C library's own name for an exported
+ * function is an internal one ("__libc_malloc", "_IO_new_fopen"). There the symbol is better, and
+ * gives the same name as without debug information.
  */
 static const char *function_name(struct symbolizer *s, struct symbol_file *file, struct unit *unit,
                                  struct scope *scope, uint64_t address)
@@ -276,8 +275,8 @@ enum symbol_file_state symbol_file_state(struct symbol_file *file)
                             : SYMBOL_FILE_MISSING;
 }
 
-/* Of two tellers the one that knows the name is believed; a symbol without a size reaches as far as
- * its piece does. */
+/* If two sources disagree, the one that has the name is believed; a symbol without a size reaches
+ * as far as its piece. */
 bool symbol_file_bounds(struct symbol_file *file, uint64_t address, uint64_t *low, uint64_t *high)
 {
     if (symbol_file_state(file) != SYMBOL_FILE_GOOD)

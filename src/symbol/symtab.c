@@ -18,7 +18,7 @@ static bool has_marks(Elf *elf)
            (header.e_machine != EM_X86_64 && header.e_machine != EM_386);
 }
 
-/* The name is looked at only where it must be: names are most of a large file's tables. */
+/* The name is read only if needed: names are most of a large file's tables. */
 static bool symbol_is_function(const GElf_Sym *sym, const char *name, bool marks)
 {
     int type = GELF_ST_TYPE(sym->st_info);
@@ -73,15 +73,15 @@ void symtab_load(struct symtab *t, const struct elf_image *image)
     }
 }
 
-void symtab_let_go(const struct elf_image *image)
+void symtab_discard_pages(const struct elf_image *image)
 {
     for (Elf_Scn *section = NULL; image->elf && (section = elf_nextscn(image->elf, section));) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header) || !header_is_symbols(&header))
             continue;
         Elf_Scn *strings = elf_getscn(image->elf, header.sh_link);
-        elf_image_let_go(image, elf_getdata(section, NULL));
-        elf_image_let_go(image, strings ? elf_getdata(strings, NULL) : NULL);
+        elf_image_discard_pages(image, elf_getdata(section, NULL));
+        elf_image_discard_pages(image, strings ? elf_getdata(strings, NULL) : NULL);
     }
 }
 
@@ -92,9 +92,9 @@ static size_t name_underscores(const char *name)
 }
 
 /*
- * By address, the best name of each last. A C library names most functions twice, "write" (weak)
- * and
- * "__write" (global), so among exported names underscores weigh more than weakness.
+ * Sorts by address, with the best name of each address last. A C library names most functions
+ * twice, "write" (weak) and "__write" (global), so among exported names underscores count more than
+ * weakness.
  */
 static int symbol_compare(const void *left, const void *right)
 {
@@ -114,8 +114,8 @@ static int symbol_compare(const void *left, const void *right)
     return strcmp(b->name, a->name);
 }
 
-/* Most exported functions are in both tables: of those with one place and size, the last has the
- * best name. */
+/* Most exported functions are in both tables: of those with the same place and size, the last has
+ * the best name. */
 static void symtab_unite(struct symtab *t)
 {
     size_t kept = 0;
@@ -129,11 +129,11 @@ static void symtab_unite(struct symtab *t)
     vec_shrink(&t->symbols, kept);
 }
 
-/* Gives symbols without a size what is left between those that have one. */
+/* Gives symbols without a size the gaps between those that have one. */
 static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
 {
     struct spans gaps = {0};
-    uint64_t next = UINT64_MAX; /* the address of the symbol after those at symbols[i].address */
+    uint64_t next = UINT64_MAX; /* the next symbol's address after symbols[i].address */
     for (size_t i = t->symbols.count; i-- > 0;) {
         const struct symbol *symbol = &t->symbols.items[i];
         if (i + 1 < t->symbols.count && symbol[1].address != symbol->address)
@@ -144,7 +144,7 @@ static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
         const struct span *sized = spans_from(&t->spans, symbol->address);
         uint64_t end = section->high < next ? section->high : next;
         if (sized && sized->low < end)
-            end = sized->low; /* not after the symbol: it lies inside, and gets nothing */
+            end = sized->low; /* the symbol is inside a sized one, and gets nothing */
         spans_add(&gaps, symbol->address, end, (uint32_t)i);
     }
     for (size_t i = 0; i < gaps.count; i++)

@@ -8,15 +8,15 @@
 #include "base/vec.h"
 
 #define ALIGNMENT ((size_t)64)
-#define RATIO_MAX 1032 /* deflate cannot do better: who claims so is damaged */
+#define RATIO_MAX 1032 /* deflate cannot exceed this ratio: a header that claims more is damaged */
 
 struct packed {
     Elf_Scn *section;
     const uint8_t *from;
-    size_t from_size, size, offset; /* offset: where it goes in image->unpacked */
+    size_t from_size, size, offset; /* offset: its place in image->unpacked */
 };
 
-/* Those that libdw and we read; others stay as they are. */
+/* Is it a section that libdw or we read? Others stay as they are. */
 static bool name_is_read(const char *name)
 {
     static const char *const read[] = {"abbrev", "addr", "info",        "line",  "line_str",
@@ -59,7 +59,8 @@ static void put_data(Elf_Data *data, uint8_t *bytes, size_t size)
     data->d_align = 1;
 }
 
-/* As elf_compress(section, 0, 0) leaves it, but for whose the bytes are. */
+/* Leaves the section as elf_compress(section, 0, 0) would, except that the bytes belong to the
+ * image. */
 static void put_section(const struct packed *p, uint8_t *bytes)
 {
     GElf_Shdr header;
@@ -75,7 +76,7 @@ static void put_section(const struct packed *p, uint8_t *bytes)
     put_data(data, bytes, p->size);
 }
 
-/* Fewer page faults: uncompressed, a section is several megabytes. */
+/* Saves page faults: decompressed sections take several megabytes. */
 static uint8_t *huge_room(size_t size)
 {
     void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

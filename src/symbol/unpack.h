@@ -1,12 +1,12 @@
 /*
- * unpack: the compressed debug sections of an ELF file, uncompressed ahead of libdw.
+ * unpack: decompresses the debug sections of an ELF file before libdw does.
  *
- * libdw would do this with zlib when a Dwarf is opened, and that would be most of the time of
- * naming. libdeflate needs less than half as long. What it cannot read (another method, damage) is
- * left as it is, and libdw judges it.
+ * libdw would do this with zlib when a Dwarf is opened, which would be most of the time of naming.
+ * libdeflate takes less than half as long. What it cannot read (another method, damage) is left
+ * unchanged for libdw. Call it before dwarf_begin_elf, for images whose sizes were checked
+ * (has_dwarf) and whose pages are ours.
  *
- * Call it before dwarf_begin_elf, for images whose sizes were judged (has_dwarf) and whose pages
- * are ours. Ownership: the sections point into image->unpacked until elf_image_release.
+ * Ownership: the sections point into image->unpacked until elf_image_release.
  */
 #ifndef TIDE_SYMBOL_UNPACK_H
 #define TIDE_SYMBOL_UNPACK_H

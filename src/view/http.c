@@ -8,7 +8,7 @@ bool http_is(struct http_text text, const char *word)
     return text.at && text.size == strlen(word) && memcmp(text.at, word, text.size) == 0;
 }
 
-/* The text up to a character, which is taken too; false: the character is not there. */
+/* The text up to a character, which is consumed too; false: the character is not there. */
 static bool take(struct http_text *from, char end, struct http_text *out)
 {
     const char *at = memchr(from->at, end, from->size);
@@ -68,7 +68,7 @@ static bool take_line(struct http_text line, struct http_request *out)
     return true;
 }
 
-/* Twice the same header may mean one thing to a proxy and another to us. */
+/* If a header occurs twice, a proxy and we may use different ones. */
 static bool take_once(struct http_text *into, struct http_text value)
 {
     bool first = !into->at;
@@ -116,7 +116,7 @@ int http_parse(const char *bytes, size_t size, struct http_request *out)
     return out->body > HTTP_BODY_MOST ? 413 : 1;
 }
 
-/* Takes as long wherever the first difference is. */
+/* Takes the same time wherever the first difference is. */
 static bool is_token(struct http_text given, const char *token)
 {
     unsigned difference = 0;
@@ -127,7 +127,7 @@ static bool is_token(struct http_text given, const char *token)
     return difference == 0;
 }
 
-/* With any port: `ssh -L` may have given it another one. */
+/* Accepts any port: `ssh -L` may have changed it. */
 static bool is_this_machine(struct http_text host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};

@@ -54,7 +54,7 @@ int limit_parse(struct limit *l, const char *text, struct err *err)
                                              : "'peak 500 MiB', 'peak +5 %', 'live +64 KiB'");
 }
 
-/* Of all processes together: the one that grew may not be the largest. */
+/* For all processes together: the one that grew need not be the largest. */
 static int sum_of(struct recording *r, enum metric metric, int64_t *out, struct err *err)
 {
     struct query q;

@@ -20,23 +20,23 @@
 #include "store/recording.h"
 
 struct limit {
-    const char *text; /* as it was given */
+    const char *text; /* as given */
     enum metric metric;
-    bool more;      /* than the first recording has */
-    double percent; /* of it; or 0, and */
+    bool more;      /* relative to the first recording */
+    double percent; /* percent of it; or 0, and */
     int64_t amount;
-    /* What limit_check found: */
+    /* Results of limit_check: */
     int64_t before, after, allowed;
     bool broken;
 };
 
-/* 0; or -EINVAL and a sentence. */
+/* Returns 0; or -EINVAL and a sentence. */
 int limit_parse(struct limit *l, const char *text, struct err *err);
-/* `before` is NULL where there is one recording. 0; or negative and a sentence: it cannot be said.
- */
+/* `before` is NULL if there is only one recording. Returns 0; or a negative code and a sentence: it
+ * cannot be decided. */
 int limit_check(struct limit *l, struct recording *before, struct recording *after,
                 struct err *err);
-/* The same for figures that are known already. `has_before`: there is something to compare with. */
+/* The same for figures that are already known. `has_before`: there is something to compare with. */
 int limit_judge(struct limit *l, bool has_before, int64_t before, int64_t after, struct err *err);
 void limit_json(const struct limit *l, struct json *j);
 

@@ -17,7 +17,7 @@
 #define DATA_PLACE    "<!-- tidemark:data -->"
 #define PLACE_END     " -->"
 #define LEVEL         7
-#define ELEMENT_BYTES (UINT64_C(24) << 20) /* of an element; a multiple of 3 */
+#define ELEMENT_BYTES (UINT64_C(24) << 20) /* size of one element; a multiple of 3 */
 /* A page reads it into WebAssembly's 4 GiB, where it takes several times as much. */
 #define EMBEDDED_MOST (UINT64_C(600) << 20)
 
@@ -32,7 +32,7 @@ char *page_name(const struct page *p, size_t which)
     char *text = json_decoded(alike ? p->paths[which] : names[which]);
     if (*text != '-')
         return text;
-    char *word = xasprintf("./%s", text); /* else a command would take it for an option */
+    char *word = xasprintf("./%s", text); /* otherwise a command would take it for an option */
     free(text);
     return word;
 }
@@ -52,10 +52,10 @@ static void add_base64(struct strbuf *out, const uint8_t *bytes, size_t size)
         *to++ = i + 2 < size ? digits[three & 63] : '=';
     }
     out->size = (size_t)(to - out->data);
-    strbuf_puts(out, ""); /* keeps it ended */
+    strbuf_puts(out, ""); /* keeps it terminated */
 }
 
-/* JSON inside of an element: what could end it is written in another way. */
+/* Writes JSON into an element: characters that could end the element are escaped. */
 static void add_json(struct strbuf *out, const char *id, const char *json)
 {
     strbuf_printf(out, "<script type=\"application/json\" id=\"%s\">", id);

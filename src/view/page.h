@@ -1,10 +1,10 @@
 /*
- * page: the HTML page of `tidemark view`, from the template and what it shows.
+ * page: makes the HTML page of `tidemark view` from the template and its contents.
  *
- * An embedded page holds its recordings: with stored chunks (view/stored_recording.h), packed with
- * gzip, as base64. A served page holds none, and asks the server (view/serve.h). Everything that
- * comes from recordings or file names is base64, or JSON in which `<` is written as \u003c, so
- * nothing in it can end the element that holds it.
+ * An embedded page contains its recordings: with stored chunks (view/stored_recording.h),
+ * compressed with gzip, as base64. A served page contains none, and asks the server (view/serve.h).
+ * Everything that comes from recordings or file names is base64, or JSON in which `<` is written as
+ * \u003c, so nothing in it can end the element that contains it.
  */
 #ifndef TIDE_VIEW_PAGE_H
 #define TIDE_VIEW_PAGE_H
@@ -19,22 +19,24 @@
 struct page {
     const char *template;
     size_t template_size;
-    bool serve; /* a server answers; else the page itself */
-    bool live;  /* the recording still goes on */
+    bool serve; /* a server answers; otherwise the page itself */
+    bool live;  /* the recording still runs */
     size_t files;
     const char *paths[PAGE_FILES];
-    const char *limits;  /* what --limit found, a JSON array; or NULL */
+    const char *limits;  /* the results of --limit, a JSON array; or NULL */
     const char *sources; /* lines of sources, a JSON object; or NULL */
 };
 
-/* The name of a recording in its page, as commands there are given it: that of its file; where two
- * have the same, as they were given. It is UTF-8 and no option. The caller frees it. */
+/* The name of a recording in its page, which commands there use: the name of its file or, if two
+ * have the same, the path as given. It is UTF-8 and cannot be taken for an option. The caller frees
+ * it. */
 char *page_name(const struct page *p, size_t which);
 
-/* 0; or negative and a sentence: a recording cannot be read, or is too large for a page. */
+/* Returns 0; or a negative code and a sentence: a recording cannot be read, or is too large for a
+ * page. */
 int page_make(const struct page *p, struct strbuf *out, struct err *err);
 
-/* The policy that goes with it, for a header of HTTP too. */
+/* The content security policy of the page, also for an HTTP header. */
 void page_policy(const struct page *p, struct strbuf *out);
 
 #endif

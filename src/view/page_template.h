@@ -1,6 +1,5 @@
 /*
- * page_template: the page of `tidemark view` before recordings are put into it
- * (scripts/join_page.py).
+ * page_template: the page of `tidemark view` before recordings are inserted (scripts/join_page.py).
  */
 #ifndef TIDE_VIEW_PAGE_TEMPLATE_H
 #define TIDE_VIEW_PAGE_TEMPLATE_H

@@ -19,14 +19,14 @@
 
 #include "view/http.h"
 
-#define CHILDREN_MOST  6 /* as many as a browser opens connections */
+#define CHILDREN_MOST  6 /* browsers open no more connections */
 #define PATIENCE_S     10
 #define MESSAGE_MOST   2000
 #define REFRESH_FAILED 'n'
 #define REFRESH_DONE   'y'
 
-/* Signals that end the server are blocked but while it waits, so that none can come between a look
- * at `ended` and the wait. */
+/* Signals that end the server are blocked except while it waits, so that none can arrive between a
+ * test of `ended` and the wait. */
 static volatile sig_atomic_t ended;
 static sigset_t while_waiting;
 
@@ -51,7 +51,7 @@ static void take_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* For children of the server: signals end them as they end any process. */
+/* For children of the server: signals end them like any process. */
 static void forget_signals(void)
 {
     signal(SIGINT, SIG_DFL);
@@ -59,7 +59,7 @@ static void forget_signals(void)
     sigprocmask(SIG_SETMASK, &while_waiting, NULL);
 }
 
-bool serve_goes_on(unsigned wait_ms)
+bool serve_keeps_waiting(unsigned wait_ms)
 {
     const struct timespec wait = {.tv_nsec = (long)wait_ms * 1000000};
     if (!ended)
@@ -194,8 +194,8 @@ static void respond_text(const struct serve *s, int fd, int status, const char *
     respond(s, fd, status, "text/plain", "", text, strlen(text));
 }
 
-/* Reads until the head, and then the body, is there; 1, or the status to refuse it with; 0: the
- * client is gone. */
+/* Reads until the head, and then the body, is complete. Returns 1, or the status with which to
+ * refuse it; 0: the client is gone. */
 static int read_request(int fd, struct strbuf *bytes, struct http_request *request)
 {
     int parsed = 0;
@@ -224,7 +224,7 @@ static void add_escaped(struct strbuf *out, const char *text, size_t size)
     }
 }
 
-/* A file in memory as a whole; NULL: it is empty, or cannot be had. */
+/* All bytes of a memory file; NULL: it is empty, or cannot be mapped. */
 static const char *contents(int fd, size_t *size)
 {
     off_t end_at = lseek(fd, 0, SEEK_END);
@@ -259,7 +259,7 @@ static void answer(const struct serve *s, int fd, char *words, size_t size)
     strbuf_release(&headers);
 }
 
-/* Lets the server itself take a new look. */
+/* Lets the server itself read the present state. */
 static void ask_refresh(const struct serve *s, int fd, int server)
 {
     char reply = REFRESH_FAILED;
@@ -271,7 +271,7 @@ static void ask_refresh(const struct serve *s, int fd, int server)
         respond_text(s, fd, 500, "the recording has ended, or cannot be read any more\n");
 }
 
-static void converse(const struct serve *s, int fd, int server)
+static void serve_connection(const struct serve *s, int fd, int server)
 {
     struct strbuf bytes = {0};
     struct http_request r;
@@ -305,7 +305,7 @@ static void converse(const struct serve *s, int fd, int server)
 
 struct child {
     pid_t pid; /* 0: none */
-    int fd;    /* to it; it writes a byte when it wants a new look */
+    int fd;    /* to the child; it writes a byte when it wants a refresh */
 };
 
 static void begin(struct serve *s, struct child *child, int connection)
@@ -318,7 +318,7 @@ static void begin(struct serve *s, struct child *child, int connection)
         forget_signals();
         close(s->fd);
         close(pair[0]);
-        converse(s, connection, pair[1]);
+        serve_connection(s, connection, pair[1]);
         _exit(0);
     }
     close(pair[1]);
@@ -329,8 +329,8 @@ static void begin(struct serve *s, struct child *child, int connection)
     }
 }
 
-/* A child wrote a byte, or has ended. */
-static void attend(struct serve *s, struct child *child)
+/* Handles a child that wrote a byte, or has ended. */
+static void handle_child(struct serve *s, struct child *child)
 {
     char byte;
     struct err err = {{0}};
@@ -365,7 +365,7 @@ int serve_run(struct serve *s, struct err *err)
         }
         for (size_t i = 0; i < CHILDREN_MOST; i++)
             if (wait[i].revents)
-                attend(s, &children[i]);
+                handle_child(s, &children[i]);
         if (wait[CHILDREN_MOST].revents & POLLIN) {
             int connection = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
             if (connection >= 0)

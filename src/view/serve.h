@@ -1,14 +1,15 @@
 /*
- * serve: answers a page's questions over HTTP, to this machine alone.
+ * serve: answers a page's questions over HTTP, to this machine only.
  *
- * Each connection is answered by a forked child, which has what the server holds in memory as it
- * was at that moment; so a long answer holds up no other, and whatever goes wrong in one ends with
- * it. A child cannot open files.
+ * Each connection is answered by a forked child, which has the server's memory as it was at that
+ * moment. So a long answer delays no other, and whatever goes wrong in one ends with its child. A
+ * child cannot open files.
  *
  *     GET  /?token=T          the page
- *     POST /ask?token=T       words, each ended by a NUL; what the command prints. X-Status is its
- * exit status, X-Message what it said on stderr, with %XX POST /refresh?token=T   the server takes
- * a new look at a running recording
+ *     POST /ask?token=T       the body is words, each ended by a NUL; the answer is what the command
+ *                             prints. X-Status is its exit status, X-Message what it printed on
+ *                             stderr, with %XX
+ *     POST /refresh?token=T   the server reads the present state of a running recording
  *
  * Everything else, and everyone without the token, is refused (view/http.h).
  */
@@ -28,21 +29,23 @@ struct serve {
     char token[SERVE_TOKEN + 1];
     const char *page, *policy;
     size_t page_size;
-    /* Runs a command, which prints to stdout and stderr; its exit status. In a child. */
+    /* Runs a command, which prints to stdout and stderr; returns its exit status. Called in a
+     * child. */
     int (*ask)(char *words, size_t size);
-    /* Takes a new look; 0, or negative and a sentence. NULL: there is nothing new to see. */
+    /* Reads the present state of a running recording. Returns 0, or a negative code and a sentence.
+     * NULL: the recording does not change. */
     int (*refresh)(void *context, struct err *err);
     void *context;
 };
 
-/* Opens the port: [HOST:]PORT or HOST, where HOST is of this machine; NULL: any port. 0, or
- * negative and a sentence: -EINVAL, the address is none of these. */
+/* Opens the port: [HOST:]PORT or HOST, where HOST is of this machine; NULL: any port. Returns 0, or
+ * a negative code and a sentence; -EINVAL: the address is none of these. */
 int serve_open(struct serve *s, const char *address, struct err *err);
-/* Answers until the process gets SIGINT or SIGTERM. */
+/* Answers until the process receives SIGINT or SIGTERM. */
 int serve_run(struct serve *s, struct err *err);
 
 /* For `refresh`, which may have to wait for others: waits this long, or until a signal ends the
- * server. false: it is to end. */
-bool serve_goes_on(unsigned wait_ms);
+ * server. false: the server is to end. */
+bool serve_keeps_waiting(unsigned wait_ms);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * source_lines: the lines of sources that a recording's stacks name, with a few around each, as
- * JSON
+ * source_lines: the source lines that a recording's stacks name, with a few around each, as JSON
  * (--with-source): { "/src/a.c": [[12, "text"], ...], ... }.
  */
 #ifndef TIDE_VIEW_SOURCE_LINES_H
@@ -11,9 +10,9 @@
 #include "store/recording.h"
 
 struct source_lines {
-    size_t files, lines; /* that were found */
-    size_t missing;      /* files that were not */
-    bool cut;            /* there were more than a page should hold */
+    size_t files, lines; /* found */
+    size_t missing;      /* files that were not found */
+    bool cut;            /* there were more lines than a page should have */
 };
 
 void source_lines_json(const struct recording *const *recordings, size_t count,

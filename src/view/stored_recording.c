@@ -21,7 +21,7 @@ int stored_recording(const char *path, struct strbuf *out, struct err *err)
         unpacked += chunk.raw;
         if (unpacked > CHUNKS_RAW_FREE + source.offset * CHUNK_RATIO ||
             chunk_unpack(&chunk, &raw, &damage))
-            break; /* the page says so, as every reader does: it has no end mark */
+            break; /* the page, like every reader, reports that the end mark is missing */
         chunk_append_stored(out, (enum chunk_type)chunk.type, chunk.process, &raw);
     }
     strbuf_release(&raw);

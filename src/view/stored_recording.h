@@ -1,6 +1,6 @@
 /*
  * stored_recording: a recording whose chunks are not compressed, for a page that is compressed as a
- * whole. Every reader of recordings reads it.
+ * whole. Every reader of recordings can read it.
  */
 #ifndef TIDE_VIEW_STORED_RECORDING_H
 #define TIDE_VIEW_STORED_RECORDING_H
@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* What is whole in the file is copied; 0, or negative and a sentence if it cannot be opened or is
- * no recording. */
+/* Copies everything up to the first damage. Returns 0, or a negative code and a sentence if the
+ * file cannot be opened or is no recording. */
 int stored_recording(const char *path, struct strbuf *out, struct err *err);
 
 #endif

@@ -234,7 +234,7 @@ def test_a_killed_collector(t):
         t.equal("its code is its own at last", p.code() == code, True)
         stdout, stderr, status = t.run("detach", str(p.pid))
         t.equal("nothing to detach from", status, 1)
-        t.true("says so", "was not attached to" in stderr, stderr)
+        t.true("says so", "has not been attached to" in stderr, stderr)
 
 
 @cases(threads=(0, 3))
@@ -279,7 +279,7 @@ def test_control(t):
         p.tell("small 20")
         stdout, stderr, status = t.run("attach", str(p.pid))
         t.equal("a second one", status, 1)
-        t.true("says why", "being recorded already" in stderr, stderr)
+        t.true("says why", "already being recorded" in stderr, stderr)
         profile = attached.detach()
         t.equal("since the mark", t.report(profile, "total", "--since", "here")["totals"]["allocations"], 20)
 

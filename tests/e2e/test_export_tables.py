@@ -275,7 +275,7 @@ def test_wrong_usage(t):
                                      (("--format", "heaptrack", "--at", "high"), 2, "leave out --at"), (("--format", "massif", "--metric", "total"), 2, "live, mapped or pool"),
                                      (("--format", "firefox", "--metric", "faults"), 2, "live, total or cpu"), (("--format", "firefox", "--at", "peak"), 2, "the peak is inside of one"), (("--format", "pprof", "--table", "marks"), 2, "leave out --table"),
                                      (("--format", "csv", "--table", "mark"), 2, "one of report, leaks"), (("--format", "sqlite", "-o", "-"), 2, "name a file"),
-                                     (("--format", "sqlite", "--within", "main"), 2, "holds all of a recording"), (("--format", "html", "--process", "1"), 2, "leave out --process"),
+                                     (("--format", "sqlite", "--within", "main"), 2, "holds the whole recording"), (("--format", "html", "--process", "1"), 2, "leave out --process"),
                                      (("--format", "pprof", "--metric", "cpu"), 1, "no CPU samples"), (("--format", "pprof", "--process", "1"), 1, "no process 1"),
                                      (("--format", "pprof", "--within", "nothing"), 1, "--within"), (("--formt", "x"), 2, "--format")):
         stdout, stderr, got = t.run("export", profile, *arguments)

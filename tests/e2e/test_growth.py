@@ -288,7 +288,7 @@ def test_what_is_missing(t):
     """No verdict from too little; and without a look at what is lost, growth is not called a leak."""
     few = t.ask(record(t, "leak", 3, 1), "growth", "--mark", "event")
     t.equal("three marks", (few["verdict"], few["n"], few["slopes"]), (None, 3, {}))
-    t.true("says so", "with 3 marks 'event' growth cannot be told" in few["evidence"][0], few["evidence"])
+    t.true("says so", "with 3 marks 'event' growth cannot be distinguished" in few["evidence"][0], few["evidence"])
     unscanned = t.ask(record(t, "leak", 20, 1, "--no-scan"), "growth")
     t.equal("nobody looked", (unscanned["verdict"], unscanned["lost"]), ("growth", None))
     t.true("says so", any("a leak looks the same as intended growth" in e for e in unscanned["evidence"]), unscanned["evidence"])

@@ -516,7 +516,7 @@ def test_hostile(t):
     refused(t, written(t, "binary", b"\x7fELF" + bytes(range(200))), "none of the formats that are known")
     refused(t, t.dir, "is a folder")
     refused(t, t.file("missing"), "cannot open")
-    refused(t, t.record(t.build("imported.c")), "is a tidemark recording already")
+    refused(t, t.record(t.build("imported.c")), "is already a tidemark recording")
 
 
 def limited(t, path):

@@ -70,7 +70,7 @@ def test_exit_without_destructors(t):
     t.equal("scans", [(scan.kind, scan.sizes()) for scan in found], [(END, {"lost": [2010], "reachable": [2020]})])
 
 
-UNSEEN = {"abort": (134, "signal 6"), "killed": (137, "signal 9"), "exec": (0, "exec"), "system_call": (0, "without a word"),
+UNSEEN = {"abort": (134, "signal 6"), "killed": (137, "signal 9"), "exec": (0, "exec"), "system_call": (0, "system call of its own"),
           "filter": (0, "seccomp filter of its own, so"), "descriptors": (0, "had no file descriptor left")}
 
 

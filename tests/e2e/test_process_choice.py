@@ -84,7 +84,7 @@ def test_closing_lines(t):
     report = t.report(t.file("x.tide"))
     first = re.search(r"^tidemark: ([\d,]+) allocations? in ", said, re.MULTILINE)
     t.equal("allocations", first and int(first.group(1).replace(",", "")), report["totals"]["allocations"])
-    t.true("which", "this is of process %d (holds 3000000)" % report["pid"] in said, said)
+    t.true("which", "these figures are of process %d (holds 3000000)" % report["pid"] in said, said)
     t.true("its figures", "peak 2.9 MiB" in said and "never freed 2.9 MiB in 1 block" in said, said)
 
 

@@ -38,11 +38,11 @@ def test_child_that_had_most(t):
     """Of a script, what it is about is a child."""
     shell = ("sh", "-c", "/usr/bin/python3 -c 'bytearray(30000000)'; true")
     err = t.run("run", "-o", t.file("x.tide"), "--", *shell)[1]
-    said = re.search(r"this is of process (\d+) \(python3 -c .*\), as reports are.*\n  peak (\d+)\.\d MiB", err)
+    said = re.search(r"these figures are of process (\d+) \(python3 -c .*\), as in reports.*\n  peak (\d+)\.\d MiB", err)
     t.true("the child", said and 28 <= int(said.group(2)) < 40, err)
     t.equal("its report", said and t.report(t.file("x.tide"))["pid"], said and int(said.group(1)))
     err = t.run("run", "-o", t.file("y.tide"), "--", "/usr/bin/python3", "-c", "bytearray(30000000); __import__('os').system('true')")[1]
-    t.true("not if it is the first", "(and 1 more process)" in err and "this is of process" not in err, err)
+    t.true("not if it is the first", "(and 1 more process)" in err and "these figures are of process" not in err, err)
 
 
 def test_time_in_name(t):

@@ -113,7 +113,7 @@ def test_text(t):
             (("--metric", "live"), "--histogram size is of all allocations (--metric total), not of live"),
             (("--at", "50%"), "--histogram size is known for the whole run only; leave out --since and --at"),
             (("--size", "usable"), "--histogram size is of requested sizes; leave out --size usable"),
-            (("--tree",), "--histogram does not go with --tree, --callers and --callees")):
+            (("--tree",), "--histogram cannot be combined with --tree, --callers or --callees")):
         got = t.run("report", profile, "--histogram", "size", *wrong)
         t.equal(" ".join(wrong), got[1:], ("tidemark report: %s\n" % sentence, 2))
     got = t.run("report", profile, "--histogram", "depth")

@@ -164,7 +164,7 @@ with tidemark.Tracker("fork.tide") as t:
             with tidemark.Tracker("child.tide"):
                 pass
         except tidemark.TrackerError as e:
-            print("being recorded already" in str(e), flush=True)
+            print("already being recorded" in str(e), flush=True)
     else:
         print(os.waitpid(child, 0)[1], flush=True)
         make(3)
@@ -305,7 +305,7 @@ print(os.getpid())
 """)
     pid = stdout.split()[-1]
     t.equal("attach's own sentence (%s)" % stderr, stdout,
-            "tidemark attach: process %s is being recorded already; 'tidemark detach %s' ends that\n%s\n" % (pid, pid, pid))
+            "tidemark attach: process %s is already being recorded; 'tidemark detach %s' ends that\n%s\n" % (pid, pid, pid))
     t.equal("then it can", made(t, t.file("own.tide")), blocks(2))
 
 

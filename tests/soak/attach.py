@@ -233,7 +233,7 @@ class Cycles:
                 os.kill(pid, signal.SIGKILL)
         tool.wait()
         done = subprocess.run([self.tidemark, "detach", str(self.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if done.returncode and "was not attached to" not in done.stderr:
+        if done.returncode and "has not been attached to" not in done.stderr:
             self.failures.append("cycle %d: %s" % (self.count, done.stderr.strip()))
 
     def one(self):

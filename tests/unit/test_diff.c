@@ -272,7 +272,7 @@ static void test_refused(void **state)
          "b.tide: no process 100 in this recording; it holds 1, the first "
          "is 1; 'tidemark report' lists them; --process PID,PID picks one in each"},
         {{.at = "nowhere"}, -EINVAL, "a.tide: 'nowhere' is not a moment"},
-        {{.shape = SHAPE_TREE, .by = BY_STACK}, -EINVAL, "a.tide: --tree goes with"},
+        {{.shape = SHAPE_TREE, .by = BY_STACK}, -EINVAL, "a.tide: --tree can be combined with"},
         {{.process = "100,2"}, -ENOENT, "b.tide: no process 2 in this recording"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

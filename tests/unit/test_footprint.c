@@ -22,7 +22,7 @@ static struct wire_header header;
 
 struct world {
     struct target target;
-    struct footprint_look look;
+    struct footprint_reading look;
     uint8_t bytes[PAGES * ARCH_PAGE_LARGEST]; /* of a mapping: 0 free, 1 live, 2 added */
     bool there[PAGES];
     uint64_t want[FOOTPRINT_PARTS];

@@ -109,8 +109,8 @@ static void test_heaptrack(void **state)
     assert_true(p->imported.unknown & UNKNOWN_THREADS);
     assert_false(p->imported.unknown & UNKNOWN_TIME);
     recording_free(r);
-    REFUSED("heaptrack", HEAPTRACK "t 1 3\n", "refers to what is not there");
-    REFUSED("heaptrack", HEAPTRACK "+ 2\n", "refers to what is not there");
+    REFUSED("heaptrack", HEAPTRACK "t 1 3\n", "refers to something that is missing");
+    REFUSED("heaptrack", HEAPTRACK "+ 2\n", "refers to something that is missing");
     REFUSED("heaptrack", "+ 0\n", "begins with its version");
 }
 

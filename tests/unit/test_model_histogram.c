@@ -157,8 +157,8 @@ static void test_untouched(void **state)
     assert_int_equal(u.scan->time_ns, SECOND);
     assert_int_equal(u.live.amount, 300);
     assert_int_equal(u.freed.amount, 1500);
-    assert_int_equal(u.freed_looked.amount, 3000);
-    assert_int_equal(u.freed_looked.count, 3);
+    assert_int_equal(u.freed_examined.amount, 3000);
+    assert_int_equal(u.freed_examined.count, 3);
     answer_release(&a);
     recording_free(r);
 }

@@ -254,7 +254,7 @@ static void test_refusals(void **state)
     fx_refused(r, &(struct query){.process = "7"}, -ENOENT, "no process 7");
     fx_refused(r, &(struct query){.process = "x"}, -EINVAL, "not a process id");
     fx_refused(r, &(struct query){.shape = SHAPE_TREE, .by = BY_STACK}, -EINVAL,
-               "--tree goes with");
+               "--tree can be combined with");
     recording_free(r);
 }
 

@@ -1,17 +1,17 @@
-"""What a Python program may tell the profiler that records it.
+"""How a Python program talks to the profiler that records it.
 
     import tidemark
 
     tidemark.mark("event")                    # report --at event#50, --since event#50 --at end
     tidemark.mark("event", photons=1e6)       # numbers that belong to it
     with tidemark.scope("read"):              # marks "read" at the begin, "read.end" at the end:
-        ...                                   # `tidemark marks FILE --scopes` tells what it left behind
-    with tidemark.watch() as heap:            # the same, known at once
+        ...                                   # `tidemark marks FILE --scopes` shows what it left behind
+    with tidemark.watch() as heap:            # the same figures, available at once
         ...
     print(heap.peak_bytes, heap.live_bytes)   # the highest, and what is left, beyond the begin
     with tidemark.paused():                   # what is allocated here is not recorded
         ...
-    tidemark.alloc("images", address, size)   # a block of an allocator of the program's own,
+    tidemark.alloc("images", address, size)   # reports a block of the program's own allocator,
     tidemark.free("images", address)          # and its end: report --metric pool
 
     with tidemark.Tracker("part.tide"):       # records this block of a program that was started without tidemark
@@ -43,7 +43,7 @@ _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = 0x80 | 0x100, 0x20, 0x200
 
 
 def _find(loader, name, result, *arguments):
-    """The function in the library that is loaded already, or None: not recorded."""
+    """The function in the loaded library; None: the program is not recorded."""
     try:
         function = getattr(loader(None), name)
     except (AttributeError, OSError, TypeError):
@@ -58,7 +58,7 @@ class _Numbers(ctypes.Structure):
         "live_bytes", "live_blocks", "total_bytes", "allocations", "peak_bytes")]
 
 
-# PyDLL keeps the interpreter's lock, so that no other thread of it runs between a mark and what follows.
+# PyDLL keeps the interpreter's lock, so that no other Python thread runs between a mark and what follows.
 _text, _number = ctypes.c_char_p, ctypes.c_double
 _active = _find(ctypes.PyDLL, "tide_active", ctypes.c_int)
 _mark = _find(ctypes.PyDLL, "tide_mark", None, _text)
@@ -69,7 +69,7 @@ _resume = _find(ctypes.PyDLL, "tide_resume", None)
 _thread_name = _find(ctypes.PyDLL, "tide_thread_name", None, _text)
 _alloc = _find(ctypes.PyDLL, "tide_alloc", None, _text, ctypes.c_void_p, ctypes.c_size_t)
 _free = _find(ctypes.PyDLL, "tide_free", None, _text, ctypes.c_void_p)
-# These may wait: not with the lock.
+# These may block, so they release the lock.
 _snapshot = _find(ctypes.CDLL, "tide_snapshot", ctypes.c_int, _text)
 _figures = _find(ctypes.CDLL, "tide_figures", ctypes.c_int, ctypes.POINTER(_Numbers), ctypes.c_int)
 
@@ -84,7 +84,7 @@ def _bytes(text):
 
 
 def _float(key, value):
-    """The number of a mark. What is none is refused whether recorded or not: the call stays in the program."""
+    """The number of a mark. A wrong type is refused even if nothing is recorded, because the call stays in the program."""
     try:
         return float(value)
     except OverflowError:
@@ -105,7 +105,7 @@ def recorded():
 
 
 def mark(label, **values):
-    """(str, **float) -> None. A moment with a name, and numbers that belong to it, by name.
+    """(str, **float) -> None. Marks a moment with a name, and numbers that belong to it, by name.
 
     63 bytes of the label and of each name count. Marks of one label are numbered from 1. TypeError, recorded or
     not: float() does not take one of the values.
@@ -121,7 +121,7 @@ def mark(label, **values):
 
 
 def mark_value(label, key, value):
-    """(str, str, float) -> None. A mark with one number, for names that are no Python words."""
+    """(str, str, float) -> None. A mark with one number, for names that are not Python identifiers."""
     number = _float(key, value)
     if _mark_values is not None:
         _mark_values(_bytes(label), 1, (_text * 1)(_bytes(key)), (_number * 1)(number))
@@ -138,7 +138,7 @@ def snapshot(path):
 
 
 def pause():
-    """() -> None. Until resume(), no thread's allocations are recorded; frees of known blocks are."""
+    """() -> None. Until resume(), allocations are not recorded in any thread; frees of known blocks are."""
     if _pause is not None:
         _pause()
 
@@ -150,25 +150,25 @@ def resume():
 
 
 def thread_name(name):
-    """(str) -> None. The calling thread's name in reports; 128 bytes of it count."""
+    """(str) -> None. Sets the calling thread's name in reports; 128 bytes of it count."""
     if _thread_name is not None:
         _thread_name(_bytes(name))
 
 
 def alloc(pool, address, size):
-    """(str, int, int) -> None. A pool of the program's own has handed out a block; counted apart from the heap."""
+    """(str, int, int) -> None. Reports a block of the program's own pool; counted separately from the heap."""
     if _alloc is not None:
         _alloc(_bytes(pool), address, size)
 
 
 def free(pool, address):
-    """(str, int) -> None. The block goes back to its pool. To be called before it can be handed out again."""
+    """(str, int) -> None. Reports that a block was freed. Call it before the pool can return the block again."""
     if _free is not None:
         _free(_bytes(pool), address)
 
 
 def _kind_of(function):
-    """The flags of its code; 0: it has none."""
+    """The flags of the function's code; 0: it has none."""
     while isinstance(function, functools.partial):
         function = function.func
     code = getattr(function, "__code__", None)
@@ -176,7 +176,7 @@ def _kind_of(function):
 
 
 class _Cover:
-    """A decorator that covers a function's body, also where a call only makes an object that runs it later."""
+    """A decorator that covers a function's body, also if a call only creates an object that runs it later."""
 
     def _anew(self):
         """A context manager for one call."""
@@ -199,14 +199,14 @@ class _Cover:
             async def inside(*arguments, **named):
                 with self._anew():
                     body = function(*arguments, **named)
-                    # An event loop that ends closes the generators that it knows of, all at once: only the outer one.
+                    # An event loop that ends closes all generators that it knows at once, so it must know only the outer one.
                     hooks = sys.get_asyncgen_hooks()
                     sys.set_asyncgen_hooks(None, None)
                     first = body.__anext__()
                     sys.set_asyncgen_hooks(*hooks)
                     try:
                         value = await first
-                        while True:  # what `yield from` does, which is not there for these
+                        while True:  # like `yield from`, which async generators do not have
                             try:
                                 sent = yield value
                             except GeneratorExit:
@@ -226,12 +226,12 @@ class _Cover:
 
 
 class paused(_Cover):
-    """() -> context manager, decorator. Paused inside; one inside another, or in a pause, changes nothing."""
+    """() -> context manager, decorator. Pauses the recording; inside another one, or in a pause, it changes nothing."""
 
     def __init__(self, *function):
         if function:
             raise TypeError("paused takes no argument; as a decorator write @tidemark.paused()")
-        self._was_active = []  # one for each time that it was entered
+        self._was_active = []  # one for each time it was entered
 
     def _anew(self):
         return paused()
@@ -268,12 +268,12 @@ class scope(_Cover):
 
 Figures = collections.namedtuple("Figures", "live_bytes live_blocks total_bytes allocations peak_bytes")
 
-_watches = []  # that are open: one that begins must not hide from the others what was highest before
+_watches = []  # open ones: a new one must not hide from the others what was highest before
 _watches_lock = threading.Lock()
 
 
 def _forked():
-    """In a child: whoever held it is not there."""
+    """In a forked child: the thread that held the lock does not exist there."""
     global _watches_lock
     _watches_lock = threading.Lock()
 
@@ -283,7 +283,7 @@ if hasattr(os, "register_at_fork"):  # not in 3.6
 
 
 def _look(begins=None):
-    """The figures; with a watch that begins, its peak does too."""
+    """The figures; if a watch begins, its peak counts from here."""
     numbers = _Numbers(size=ctypes.sizeof(_Numbers))
     with _watches_lock:
         if _figures is None or _figures(numbers, begins is not None):
@@ -292,12 +292,12 @@ def _look(begins=None):
             w._highest = max(w._highest, numbers.peak_bytes)
         if begins is not None:
             _watches.append(begins)
-    # Not Figures(...): what is allocated shall be by a line of this file, which tables of lines leave out.
+    # Not Figures(...): the allocation must be charged to a line of this file, which tables of lines leave out.
     return tuple.__new__(Figures, [getattr(numbers, name) for name in Figures._fields])
 
 
 def figures():
-    """() -> Figures, or None when not recorded. The heap of this process now, asked of the collector.
+    """() -> Figures, or None if not recorded. The present heap of this process, from the collector.
 
     live_bytes and live_blocks are allocated and not freed, total_bytes and allocations all so far. Exact for
     what this thread did. peak_bytes is the highest of live_bytes since the last watch() began, or the process.
@@ -335,7 +335,7 @@ class watch:
 
 
 def show(recording=None, other=None, *, height=720, embed=None):
-    """(path, path) -> None. Shows the page of `tidemark view` in a notebook; of two recordings their difference.
+    """(path, path) -> None. Shows the page of `tidemark view` in a notebook; for two recordings, their difference.
 
     Without a recording: the one that goes on, so far; else that of the last %%tidemark. The page is `height` pixels
     high and becomes a part of the notebook, which stays larger by it when it is saved. A page of more than 2.5 MB is
@@ -354,4 +354,4 @@ def load_ipython_extension(shell):
     _ipython.load(shell)
 
 
-from tidemark._tracker import Tracker, TrackerError  # noqa: E402: it needs what is above
+from tidemark._tracker import Tracker, TrackerError  # noqa: E402: it needs the definitions above

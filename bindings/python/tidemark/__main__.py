@@ -11,7 +11,7 @@ import sys
 
 from tidemark import _tool
 
-# Options of `tidemark run` whose value is a word of its own.
+# Options of `tidemark run` whose value is a separate word.
 WITH_VALUE = ("-o", "--only", "--mark-on", "--plant-leak", "--within", "--ignore", "--scan", "--suppressions",
               "--snapshot-every", "--snapshot-at", "--keep", "--on-full", "--interval", "--python", "--cpu-signal", "--merge",
               "--push", "--every", "--push-label", "--push-queue", "--push-queue-size")
@@ -31,7 +31,7 @@ def split(arguments):
 
 
 def interpreter():
-    """This one, started with the options that it was started with."""
+    """This interpreter, with the options that it was started with."""
     try:
         return [sys.executable, *subprocess._args_from_interpreter_flags()]
     except AttributeError:
@@ -45,7 +45,7 @@ def command(arguments):
         return [program, *arguments]
     options, script = split(arguments[1:])
     if not script:
-        return [program, "run", *options]  # --help; else it says what is missing
+        return [program, "run", *options]  # --help; otherwise it says what is missing
     return [program, "run", *options, "--", *interpreter(), *script]
 
 

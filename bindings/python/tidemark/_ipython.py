@@ -22,7 +22,7 @@ LINES = 5
 
 
 class Failed(Exception):
-    """What makes IPython count the cell as failed, so that "Run all" stops there. The reader has seen why."""
+    """Makes IPython count the cell as failed, so that "Run all" stops there. The reason has already been shown."""
 
     def _render_traceback_(self):  # in place of the lines of this module
         return ["%%tidemark: " + str(self)]
@@ -69,7 +69,7 @@ def load(shell):
     def cell_magic(line, cell):
         """%%tidemark [OPTIONS of tidemark run]: records the cell in a process of its own and shows the page.
 
-        In a kernel that runs under tidemark: %%tidemark [LINES] tells what the cell did to the heap."""
+        In a kernel that runs under tidemark: %%tidemark [LINES] prints what the cell did to the heap."""
         (told_here if tidemark.recorded() else recorded_apart)(line, cell)
 
     shell.register_magic_function(cell_magic, "cell", "tidemark")

@@ -21,11 +21,11 @@ from tidemark import _tool
 
 # Jupyter drops an output with more than about 3 MB at once (its limit is 1 MB/s, over 3 s).
 EMBEDDED_MOST = 2500000
-WAIT_S = 10  # for a program that was interrupted
-WRITE_S = 60  # for a recording to be written, at most
+WAIT_S = 10  # to wait for a program that was interrupted
+WRITE_S = 60  # to wait for a recording to be written
 
 # `tidemark run` is in a session of its own, so that a cell can be interrupted with all that it started. What ends the
-# kernel does not reach it there: it asks to be told. The arguments are the kernel's process and the command.
+# kernel does not reach it there, so it asks for a signal. The arguments are the kernel's process and the command.
 LAUNCH = """
 import ctypes, os, signal, sys
 PR_SET_PDEATHSIG = 1
@@ -34,8 +34,8 @@ if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
 """
 
-_folder = None  # of recordings of this process that nobody named, removed when it ends
-_made = [0]  # recordings of cells
+_folder = None  # for recordings of this process without a name; removed when it ends
+_made = [0]  # number of recorded cells
 last = None  # path of the recording that %%tidemark made last
 
 
@@ -43,13 +43,13 @@ class Page:
     """A page that a notebook shows: in a frame of its own, which cannot reach the notebook and has no network."""
 
     def __init__(self, name, page, height, path=None, why=""):
-        """`why` it is in the file `path` and not here."""
+        """`why`: the reason that it is in the file `path` and not here."""
         self.name, self.page, self.height, self.path, self.why = name, page, height, path, why
 
     def _repr_html_(self):
         if self.page is None:
             return "<p>The page of %s is %sin a file: <code>%s</code></p>" % tuple(map(html.escape, (self.name, self.why, self.path)))
-        # The sandbox gives it an origin of its own. What it may: run its script, save files, copy to the clipboard.
+        # The sandbox gives it an origin of its own. It may run its script, save files, and copy to the clipboard.
         return ('<iframe title="tidemark: %s" sandbox="allow-scripts allow-downloads allow-modals" allow="clipboard-write" width="100%%" '
                 'height="%d" style="border:1px solid #8884" srcdoc="%s"></iframe>'
                 % (html.escape(self.name), self.height, html.escape(self.page)))
@@ -65,7 +65,7 @@ def in_notebook():
 
 
 def folder():
-    """Where recordings go that nobody named; it is there until this process ends."""
+    """The folder for recordings without a name; it exists until this process ends."""
     global _folder
     if _folder is None:
         _folder = tempfile.mkdtemp(prefix="tidemark-notebook-")
@@ -79,7 +79,7 @@ def _remove(path, pid):
 
 
 def _write(files, target, *options):
-    """Writes the page of recordings; raises ValueError with what the program said."""
+    """Writes the page of recordings; raises ValueError with the program's message."""
     done = _tool.run("view", *files, "-o", target, *options)
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
@@ -94,7 +94,7 @@ def _display(page):
 def _show_files(files, beside, height, embed):
     """A page that does not go into a cell is left in the file `beside`."""
     if not in_notebook():
-        _write(files, beside)  # it opens where there is a display
+        _write(files, beside)  # it is opened if there is a display
         print(beside)
         return
     name, target = " and ".join(map(os.path.basename, files)), os.path.join(folder(), "page.html")
@@ -132,7 +132,7 @@ def show(recording, other, height, embed):
 
 
 def _copy(source, sink):
-    """What a process writes goes to the notebook as it comes, whole lines or not."""
+    """Copies what a process writes to the notebook as it comes, whole lines or not."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for piece in iter(lambda: source.read1(1 << 16), b""):
         sink.write(decoder.decode(piece))
@@ -157,7 +157,7 @@ def _pattern(name):
 
 
 def _files(names):
-    """{path: (time, inode, size)} of the files that there are by these names."""
+    """{path: (time, inode, size)} of the existing files with these names."""
     found = {}
     for path in (path for name in names for path in glob.glob(_pattern(name))):
         try:
@@ -181,7 +181,7 @@ def _is_of(path, script):
 def _recording(names, before, script):
     """The recording that `tidemark run` wrote by one of these names, where `before` was there before; None: none.
 
-    Snapshots and recordings of others may go by the same pattern: it is the last one of the script.
+    Snapshots and other recordings may match the same pattern: it is the last one of the script.
     """
     after = _files(names)
     changed = sorted((path for path in after if after[path] != before.get(path)), key=after.get, reverse=True)
@@ -197,10 +197,10 @@ def run_cell(cell, options):
     script = os.path.join(folder(), "cell-%d.py" % _made[0])
     with open(script, "w", encoding="utf-8") as out:
         out.write(cell)
-    options = ["-o", os.path.join(folder(), "cell-%d.tide" % _made[0]), *options]  # the last -o holds
+    options = ["-o", os.path.join(folder(), "cell-%d.tide" % _made[0]), *options]  # the last -o counts
     names = _names(options)
     before = _files(names)
-    # Imports are found where the kernel finds them.
+    # Modules are imported from where the kernel imports them.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path or os.getcwd() for path in sys.path), PYTHONUNBUFFERED="1")
     process = subprocess.Popen([sys.executable, "-I", "-S", "-c", LAUNCH, str(os.getpid()),
                                 _tool.find(), "run", *options, "--", sys.executable, script], env=environment,
@@ -230,7 +230,7 @@ def run_cell(cell, options):
 
 
 def _end(process):
-    """Ends a recording that the reader interrupts, at once where they do so again; what was recorded so far is written."""
+    """Ends a recording that the reader interrupts, and at once if they do so again; what was recorded so far is written."""
     for number, wait in (signal.SIGINT, WAIT_S), (signal.SIGTERM, WRITE_S), (signal.SIGKILL, WAIT_S):
         try:
             os.killpg(process.pid, number)

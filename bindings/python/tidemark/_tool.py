@@ -1,4 +1,4 @@
-"""The program `tidemark` itself: where it is, and what it says of a recording that goes on."""
+"""The program `tidemark` itself: where it is, and what it says about the running recording."""
 import contextlib
 import json
 import os
@@ -13,11 +13,11 @@ SNAPSHOT_S = 60  # to wait for one at most
 
 
 class NotFound(Exception):
-    """The program is not there; the text says what to do."""
+    """The program was not found; the text says what to do."""
 
 
 def find():
-    """() -> path of the program. $TIDEMARK, else what was installed or built with this package, else on PATH."""
+    """() -> path of the program. $TIDEMARK, or what was installed or built with this package, or the one on PATH."""
     named = os.environ.get("TIDEMARK")
     if named:
         if os.path.isfile(named) and os.access(named, os.X_OK):
@@ -38,20 +38,20 @@ def find():
 
 
 def run(*arguments):
-    """(str, ...) -> CompletedProcess of the program, which is no part of the recording that we are in."""
-    # An environment that names another session is left as it is by the recorder.
+    """(str, ...) -> CompletedProcess of the program. It does not become part of the recording of this process."""
+    # The recorder does not change an environment that names another session.
     environment = {**{k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, "TIDEMARK_SOCKET": "none"}
     return subprocess.run([find(), *arguments], env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 OWN = os.path.dirname(os.path.realpath(__file__))
-OWN_ROWS = 8  # lines of ours that may be among those with the most: they are asked for, and left out
+OWN_ROWS = 8  # so many more rows are asked for, because lines of this package may be among them and are left out
 
 
 @contextlib.contextmanager
 def so_far():
-    """Path of a snapshot of the recording, complete, while the block runs; None where there is none."""
+    """Path of a complete snapshot of the recording, while the block runs; None if there is none."""
     folder = tempfile.mkdtemp(prefix="tidemark-")
     try:
         path = os.path.join(folder, "so-far.tide")
@@ -67,13 +67,13 @@ def so_far():
 
 
 def ask(command, path, since, at, *options):
-    """What a command says of this process between two moments, as JSON; None: nothing."""
+    """The answer of a command about this process between two moments, as JSON; None: it has none."""
     done = run(command, path, "--process", str(os.getpid()), "--since", since, "--at", at, *options, "--json")
     return json.loads(done.stdout.decode("utf-8", "replace")) if done.returncode == 0 else None
 
 
 def place_of(row):
-    """Where its line is; None: of no file, as what threads without Python code allocate."""
+    """The row's file and line; None: it has no file, like allocations of threads without Python code."""
     if not row["file"]:
         return None
     path = os.path.relpath(row["file"])
@@ -90,7 +90,7 @@ def rows_of(path, since, at, metric, count):
 def lines(since, at, metric, count):
     """(mark, mark, metric, int) -> [(bytes, blocks, "file:line", function)] of this process between two marks.
 
-    The lines of Python with the most; empty when there is no telling. Writes a snapshot to know them.
+    The Python lines with the most; empty if that is not known. Writes a snapshot to find out.
     """
     try:
         with so_far() as path:
@@ -100,7 +100,7 @@ def lines(since, at, metric, count):
 
 
 def moments_of_peak(path, since, at):
-    """When most was live between two marks, as far as it is known: the process's peak, mostly; else an interval's end."""
+    """When most was live between two marks, if known: mostly the process's peak, otherwise the end of an interval."""
     yield "peak"
     answer = ask("peaks", path, since, at, "--top", "0")
     peaks = [p for p in answer["peaks"] if p["thread"] is None] if answer else []
@@ -121,7 +121,7 @@ def lines_at_peak(since, at, peak_bytes, count):
             for moment in moments_of_peak(path, since, at):
                 rows = rows_of(path, since, moment, "live", count)
                 if 0.5 * peak_bytes <= sum(row[0] for row in rows) <= 1.1 * peak_bytes:
-                    return rows, True  # else it is another peak, or the moment was over
+                    return rows, True  # otherwise it is another peak, or the moment was over
             return rows_of(path, since, at, "total", count), False
     except (NotFound, OSError, ValueError, KeyError):
         return [], False
@@ -135,7 +135,7 @@ def stacks_of(path, since, at):
 
 def stacks(since, at, peak_bytes=None):
     """[(bytes, thread, [(function, file, line)])] of what is left at a mark since another, or, with peak_bytes, of
-    what was live between them when most was; None when there is no telling."""
+    what was live between them at the highest moment; None if that is not known."""
     try:
         with so_far() as path:
             for moment in (moments_of_peak(path, since, at) if peak_bytes else (at,)) if path else ():
@@ -164,7 +164,7 @@ def counted(count, word):
 
 
 def table(rows):
-    """What lines() gave, as lines of text."""
+    """The result of lines() as lines of text."""
     return ["%10s in %s  %s" % (size(amount), counted(blocks, "block"),
                                 "%s (%s)" % (place, name) if place else name)
             for amount, blocks, place, name in rows]

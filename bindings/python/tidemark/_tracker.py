@@ -1,6 +1,6 @@
 """tidemark.Tracker: records this process from inside. `tidemark attach`, a child of ours, does the work.
 
-The child tells what happens by lines on a pipe (`attach --tell FD`), and its errors go to a file that has no name.
+The child reports what happens as lines on a pipe (`attach --tell FD`), and its errors go to a file that has no name.
 """
 import ctypes
 import os
@@ -9,7 +9,7 @@ import threading
 
 import tidemark
 
-SCOPE = "tracker"  # marks in a recording of `tidemark run`
+SCOPE = "tracker"  # the mark in a recording of `tidemark run`
 PR_SET_PTRACER = 0x59616d61
 
 
@@ -18,7 +18,7 @@ class TrackerError(RuntimeError):
 
 
 _lock = threading.Lock()
-_on = None  # (process id, Tracker) that records, or begins to; of our parent, in a forked child
+_on = None  # (process id, Tracker) that records, or begins to; in a forked child, that of the parent
 
 
 def _forked():
@@ -45,7 +45,7 @@ def _release():
 
 
 def _allow(pid):
-    """Yama (ptrace_scope 1) lets a child trace its parent only if the parent names it; 0: nobody any more."""
+    """With Yama (ptrace_scope 1), a child may trace its parent only if the parent names it; 0: nobody any more."""
     try:
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(pid), *[ctypes.c_ulong(0)] * 3)
     except (AttributeError, OSError):
@@ -53,7 +53,7 @@ def _allow(pid):
 
 
 class Tracker:
-    """(path) -> context manager. What this process allocates inside is recorded, by `tidemark attach`.
+    """(path) -> context manager. `tidemark attach` records what this process allocates inside.
 
     For programs that were not started by `tidemark run`. `path` is as for `tidemark attach -o`; afterwards .path is
     the file that was written, None for a command (`|`). `options` are further words for `tidemark attach`, such as "--only-new". TrackerError:
@@ -84,9 +84,9 @@ class Tracker:
         return self
 
     def __exit__(self, kind, error, trace):
-        if self._pid != os.getpid():  # a child that was forked inside: the recording is its parent's
+        if self._pid != os.getpid():  # a child that was forked inside: the recording belongs to its parent
             if self._process:
-                self._process.returncode = 0  # nor is the tool its child
+                self._process.returncode = 0  # the tool is not its child either
             return
         try:
             if self._scope:
@@ -112,12 +112,12 @@ class Tracker:
         self._folder = os.getcwd()
         self._errors = tempfile.TemporaryFile()
         self._lines, tell = os.pipe()
-        _allow(os.getpid())  # any child, so that the tool cannot be too early
+        _allow(os.getpid())  # any child, so that the tool cannot come too early
         try:
             self._process = subprocess.Popen(
                 [tool, "attach", "--quiet", "--tell", str(tell), *self._words, str(os.getpid())], pass_fds=(tell,),
                 env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=self._errors, start_new_session=True)  # Ctrl-C is not for it
+                stdout=subprocess.DEVNULL, stderr=self._errors, start_new_session=True)  # Ctrl-C is not meant for it
             _allow(self._process.pid)
         except BaseException as problem:
             self._close()
@@ -148,7 +148,7 @@ class Tracker:
         self._close()
 
     def _line(self):
-        """What the tool tells next; empty: it has ended."""
+        """The next line of the tool; empty: it has ended."""
         import select
         text = b""
         while not text.endswith(b"\n"):
@@ -158,12 +158,12 @@ class Tracker:
                 if not byte:
                     break
                 text += byte
-            elif ended:  # somebody else has the other end of the pipe: a child that was forked meanwhile
+            elif ended:  # another process has the other end of the pipe: a child that was forked meanwhile
                 break
         return os.fsdecode(text.rstrip(b"\n"))
 
     def _failure(self, otherwise):
-        """The exception with what the tool says on stderr."""
+        """The exception, with the tool's message on stderr."""
         self._process.wait()
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace").strip()

@@ -5,7 +5,7 @@
 
     pytest --tidemark                      # records itself; a table of the tests with the highest peaks
 
-Limits are checked when pytest runs under `tidemark run`; --tidemark starts it anew so. What counts is the
+Limits are checked when pytest runs under `tidemark run`; --tidemark restarts it that way. What counts is the
 test itself, not its fixtures, and the heap of its process: all blocks from malloc, of all threads, C
 libraries' too; and every object of Python's, unless --tidemark-python says otherwise.
 
@@ -32,7 +32,7 @@ STARTED = "TIDEMARK_PYTEST"  # set for the pytest that we started, so that it st
 OUTPUT = "tidemark.pytest.%p.tide"
 LABEL = 58  # bytes of a test's name in its marks: LABEL and LABEL.end must be short enough
 LINES = 3
-SIZES = ("size", "memory_limit", "location_limit")  # what a size may be called
+SIZES = ("size", "memory_limit", "location_limit")  # accepted names of a size
 OPTIONS = {"limit_memory": {"current_thread_only"}, "limit_leaks": {"current_thread_only", "filter_fn"}}
 
 StackFrame = collections.namedtuple("StackFrame", "function filename lineno")
@@ -51,7 +51,7 @@ def parse(text):
 
 
 def limit_of(item, name):
-    """Bytes, or None: the test has no such limit. ValueError: it says no size."""
+    """Bytes, or None: the test has no such limit. ValueError: the limit has no size."""
     marker = item.get_closest_marker(name)
     if marker is None:
         return None
@@ -83,7 +83,7 @@ def pytest_configure(config):
 # Starting anew
 
 def start_anew(config):
-    """Becomes `tidemark run` of this very pytest."""
+    """Replaces this process by `tidemark run` of the same pytest."""
     script = sys.argv[0]
     name = os.path.basename(script)
     if name == "__main__.py":
@@ -100,7 +100,7 @@ def start_anew(config):
              *interpreter(), *pytest_itself, *map(str, config.invocation_params.args)]
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture:
-        capture.stop_global_capturing()  # the streams are what they were
+        capture.stop_global_capturing()  # restore the original streams
     sys.stdout.flush()
     sys.stderr.flush()
     os.environ[STARTED] = str(os.getpid())
@@ -122,7 +122,7 @@ def pytest_cmdline_main(config):
 # Measuring
 
 def label_of(item):
-    """The end of a long name tells more than its begin."""
+    """The end of a long name says more than its beginning."""
     name = item.nodeid.encode("utf-8", "replace")
     return (name if len(name) <= LABEL else b"..." + name[3 - LABEL:]).decode("utf-8", "ignore")
 
@@ -150,7 +150,7 @@ def pytest_runtest_call(item):
             if leaks:
                 gc.collect()
 
-    item.runtest = measured  # pytest's own work around it does not count
+    item.runtest = measured  # pytest's own work around the test does not count
     yield
     del item.runtest
     item.tidemark_heap = heap
@@ -163,7 +163,7 @@ def counts(thread, frames, mine, chosen):
 
 
 def narrowed(item, name, amount, since, at):
-    """Of what was measured, as much as the marker's options let count."""
+    """The part of what was measured that counts according to the marker's options."""
     given = item.get_closest_marker(name).kwargs
     mine = given.get("current_thread_only") and threading.current_thread() is threading.main_thread()
     chosen = given.get("filter_fn")
@@ -174,7 +174,7 @@ def narrowed(item, name, amount, since, at):
 
 
 def complaint(item, heap):
-    """What limit the test exceeded, in words; None: none."""
+    """The limit that the test exceeded, in words; None: none."""
     for name, amount, what in (
             ("limit_memory", heap.peak_bytes, "at its highest the test's heap was %s above its begin"),
             ("limit_leaks", heap.live_bytes, "the test left %s behind")):

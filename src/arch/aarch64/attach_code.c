@@ -1,5 +1,5 @@
-/* The code that is put into a program to load the library there (wire/attach_code.h): none, as
- * `tidemark attach` refuses on this machine. */
+/* The code that is copied into a program to load the library there (wire/attach_code.h). There is
+ * none, because `tidemark attach` refuses on this machine. */
 #include "wire/attach_code.h"
 
 __asm__(".text\n"

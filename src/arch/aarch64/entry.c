@@ -1,10 +1,10 @@
 /*
- * Replacing a function's entry, on aarch64: one instruction becomes a branch.
+ * Replaces the entry of a function on aarch64: one instruction becomes a branch.
  *
- * That is the first one. But a landing mark (bti) must stay where it is, because a processor that
- * checks indirect calls refuses others; and so must the instruction that signs the return address,
- * which is a landing mark, too. Then it is the second one, and what the first has done is undone at
- * the beginning of the stub.
+ * It is the first instruction, with two exceptions. A landing mark (bti) must stay where it is,
+ * because a processor that checks indirect calls refuses other targets. So must the instruction
+ * that signs the return address, which is a landing mark too. Then the second instruction is
+ * replaced, and the stub begins by undoing what the first has done.
  */
 #include <asm/hwcap.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "record/entry.h"
 #include "record/instruction.h"
 
-/* A slot: hook or number, wrapper, where the trampoline is, two addresses that moved instructions
- * want; then the stub; then the trampoline. */
+/* A slot: hook or number, wrapper, the trampoline's address, two addresses that moved instructions
+ * need; then the stub; then the trampoline. */
 #define AT_HOOK       0
 #define AT_WRAPPER    8
 #define AT_ON         16
@@ -30,8 +30,9 @@
 #define RET     0xd65f03c0u
 
 /*
- * Runs `call`, with all vectors kept: whole, where they may be longer than 16 bytes, because to load
- * the first 16 clears the rest. x17 is overwritten; the frame must be found through x29 afterwards.
+ * Runs `call` and preserves all vector registers. If they may be longer than 16 bytes they are
+ * saved whole, because loading the first 16 clears the rest. x17 is overwritten; afterwards the
+ * frame must be found through x29.
  */
 #define LOW  "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
 #define HIGH "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
@@ -70,7 +71,7 @@
     ".cfi_offset x30, -8\n"                                                                        \
     "mov x29, sp\n"                                                                                \
     ".cfi_def_cfa x29, 16\n"
-/* The registers and the stack are the caller's again. */
+/* Restores the caller's registers and stack. */
 #define END_FRAME                                                                                  \
     "mov sp, x29\n"                                                                                \
     ".cfi_def_cfa sp, 16\n"                                                                        \
@@ -80,10 +81,12 @@
     ".cfi_restore x30\n"
 
 /*
- * Calls a hook for a function of the executable; x16: the slot. Within one source file compilers
- * know which registers a function leaves alone, whatever the convention says: all are kept but for
- * the result, and x16 and x17, which any call may change. The hook finds its caller through our
- * frame record, which is at the end of our frame.
+ * Calls a hook for a function of the executable; x16: the slot.
+ *
+ * Within one source file, compilers know which registers a function does not change, whatever the
+ * calling convention says. So all registers are preserved except the result, x16 and x17, which any
+ * call may change. The hook finds its caller through our frame record, which is at the end of our
+ * frame.
  */
 // clang-format off
 __asm__(".text\n"
@@ -121,9 +124,11 @@ __asm__(".text\n"
 extern const char entry_wrapper[] __attribute__((visibility("hidden")));
 
 /*
- * Tells that a function was entered, and goes on with it as if nothing had been; x16: the slot. All
- * registers are kept but for x16 and x17, which any call may change: on the way to a new thread's
- * ring, say, there are functions of libc that use all of them. The flags hold nothing when a
+ * Reports that a function was entered, and continues with it as if nothing had happened; x16: the
+ * slot.
+ *
+ * All registers are preserved except x16 and x17, which any call may change: on the way to a new
+ * thread's ring, for example, functions of libc use all of them. The flags hold nothing when a
  * function begins.
  */
 __asm__(".text\n"
@@ -204,9 +209,9 @@ static void put_load(struct writer *w, unsigned reg, unsigned place)
 }
 
 /*
- * One instruction, with the same meaning at its new place. `constant`: where in the slot an address
- * may be kept for it. Branches stay direct: a processor that checks indirect ones wants a landing
- * mark where they lead, which the target of a direct one has not.
+ * Writes one instruction that has the same effect at its new place. `constant`: where in the slot
+ * an address may be kept for it. Branches stay direct: a processor that checks indirect branches
+ * wants a landing mark at their target, which the target of a direct branch does not have.
  */
 static void put_moved(struct writer *w, const uint8_t *code, const struct instruction *i,
                       uint64_t address, unsigned constant)
@@ -221,14 +226,14 @@ static void put_moved(struct writer *w, const uint8_t *code, const struct instru
     case INSTRUCTION_BRANCH: {
         bool tests = (word & 0x7e000000) == 0x36000000;
         uint32_t offsets = tests ? 0x3fffu << 5 : 0x7ffffu << 5;
-        put(w, (word & ~offsets) | 2u << 5); /* if so, beyond the next one */
-        put(w, 0x14000002u);                 /* else behind what follows */
+        put(w, (word & ~offsets) | 2u << 5); /* if taken: beyond the next one */
+        put(w, 0x14000002u);                 /* otherwise: after what follows */
         put_branch(w, target);
         return;
     }
     case INSTRUCTION_CALL:
     case INSTRUCTION_CALL_INDIRECT:
-        w->failed = true; /* it would return to us */
+        w->failed = true; /* it would return into the slot */
         return;
     default:
         if (!i->relative_size) {
@@ -253,7 +258,8 @@ static bool is_landing(uint32_t word)
     return (word & 0xffffff3f) == 0xd503241f || word == PACIASP || word == PACIBSP;
 }
 
-/* Saves registers or makes room: a function does that once, so nothing leads to it or before it. */
+/* Does it save registers or reserve stack space? A function does that once, so nothing jumps to it
+ * or before it. */
 static bool sets_up_frame(uint32_t word)
 {
     return (word & 0xffc003e0) == 0xa98003e0 || /* stp xA, xB, [sp, #-n]! */
@@ -262,10 +268,11 @@ static bool sets_up_frame(uint32_t word)
 }
 
 /*
- * Does anything in the function lead to its first `taken` bytes? To its very first it may be a call
- * or a pointer, but no branch: that is a loop, with values in registers that a call does not keep.
+ * Does anything in the function lead to its first `taken` bytes? Its very first byte may be called
+ * or pointed to, but not branched to: that would be a loop, with values in registers that a call
+ * does not preserve.
  */
-static bool leads_back(const struct entry *e, unsigned taken)
+static bool leads_into_patch(const struct entry *e, unsigned taken)
 {
     struct instruction i;
     uint32_t last;
@@ -276,7 +283,7 @@ static bool leads_back(const struct entry *e, unsigned taken)
     for (size_t at = 0; at + 4 <= e->size; at += 4) {
         instruction_decode(e->code + at, 4, &i);
         if (!e->hook && !settled && i.kind == INSTRUCTION_JUMP_INDIRECT)
-            return true; /* a switch, perhaps */
+            return true; /* perhaps a switch */
         if (!i.relative_size)
             continue;
         uint64_t into = instruction_target(e->code + at, &i, e->address + at) - e->address;
@@ -327,7 +334,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
     struct writer p = {.slot = patch, .address = e->address, .at = taken - 4, .size = ENTRY_PATCH};
     memcpy(patch, e->code, ENTRY_PATCH);
     put_branch(&p, slot_address + AT_STUB);
-    return !w.failed && !p.failed && !leads_back(e, taken);
+    return !w.failed && !p.failed && !leads_into_patch(e, taken);
 }
 
 size_t entry_empty(const uint8_t code[16])

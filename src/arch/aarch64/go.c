@@ -1,5 +1,5 @@
-/* Go is not followed on aarch64: what C code allocates that Go called has a stack that ends where C
- * begins, and counts as incomplete. */
+/* Go is not unwound on aarch64: if Go calls C code that allocates, the stack ends where C begins,
+ * and counts as incomplete. */
 #include "unwind/go.h"
 
 bool go_switches(const struct unwind_space *space, uint64_t pc)

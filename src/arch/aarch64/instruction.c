@@ -1,6 +1,6 @@
 /*
- * aarch64 instructions: all have 4 bytes. Those that say something relative to their own place are
- * branches, adr and adrp, and loads of literals.
+ * aarch64 instructions: all have 4 bytes. Branches, adr, adrp, and loads of literals depend on
+ * their own address.
  */
 #include <string.h>
 
@@ -88,17 +88,17 @@ uint64_t instruction_target(const uint8_t *code, const struct instruction *i, ui
     return address + (uint64_t)(field(word, 5, 19) * 4);
 }
 
-/* Behind a landing mark, if there is one. */
-static const uint8_t *landed(const uint8_t *code)
+/* Skips a landing mark, if there is one. */
+static const uint8_t *skip_landing_mark(const uint8_t *code)
 {
     return (word_at(code) & 0xffffff3f) == 0xd503241f ? code + 4 : code; /* bti */
 }
 
-/* mov x0, x1; b TO, perhaps through the linker's stub: adrp x16; ldr x17, [x16, #n]; add x16; br
- * x17. */
+/* Is it "mov x0, x1; b TO", perhaps through the linker's stub: adrp x16; ldr x17, [x16, #n]; add
+ * x16; br x17? */
 bool instruction_hands_on(const void *function, uint64_t to)
 {
-    const uint8_t *code = landed(function);
+    const uint8_t *code = skip_landing_mark(function);
     struct instruction i;
     uint64_t slot, target;
     if (word_at(code) != 0xaa0103e0)
@@ -109,7 +109,7 @@ bool instruction_hands_on(const void *function, uint64_t to)
     target = instruction_target(code, &i, (uintptr_t)code);
     if (target == to)
         return true;
-    code = landed((const uint8_t *)(uintptr_t)target);
+    code = skip_landing_mark((const uint8_t *)(uintptr_t)target);
     uint32_t load = word_at(code + 4);
     if ((word_at(code) & 0x9f00001f) != 0x90000010 || (load & 0xffc003ff) != 0xf9400211)
         return false;

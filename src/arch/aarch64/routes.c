@@ -1,7 +1,7 @@
 /*
- * What is exported for the functions of wire/routes.h: a jump each; and run --sample's way through
- * those that are not recorded (record/routes.h). No register that a caller or callee may rely on is
- * changed, nothing is on the stack, and the function next in line returns to the caller.
+ * The exported functions of wire/routes.h, one jump each; and the fast path of run --sample for
+ * allocations that are not recorded (record/routes.h). No register that a caller or callee may rely
+ * on is changed, nothing is put on the stack, and the next function returns to the caller directly.
  */
 #include "record/routes_by_number.h"
 
@@ -18,9 +18,8 @@ __asm__(".hidden route_page\n.hidden own_free\n.globl own_free\n.set own_free, f
 ROUTES_BY_NUMBER(ROUTE);
 
 /*
- * Takes `size` from the bytes that are left. If there are none then, the hook decides. It is stored
- * as it was computed here: a signal handler that allocates in between cannot make it less than
- * nothing.
+ * Subtracts `size` from the bytes that are left. If none are left, the hook decides. The difference
+ * is stored as computed here: a signal handler that allocates in between cannot make it negative.
  */
 #define COUNT_DOWN(size)                                                                           \
     "adrp x16, :gottprel:tide_sample_left\n"                                                       \
@@ -31,7 +30,7 @@ ROUTES_BY_NUMBER(ROUTE);
     "b.ls 1f\n"                                                                                    \
     "str x9, [x17, x16]\n"
 
-/* A block whose address may be of one that was recorded is the hook's. */
+/* A free of a block that may have been recorded, judged by its address, goes to the hook. */
 #define PASS_UNLESS_RECORDED                                                                       \
     "adrp x16, tide_sample_filter\n"                                                               \
     "ldr x16, [x16, #:lo12:tide_sample_filter]\n"                                                  \

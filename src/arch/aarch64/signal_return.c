@@ -10,11 +10,12 @@
 
 #define RETURN UINT64_C(0xd4000001d2801168) /* mov x8, #139 (rt_sigreturn); svc #0 */
 
-/* The kernel's frame: what is known of the signal, then the context. */
+/* The kernel's frame: information about the signal, then the context. */
 #define REGISTERS (sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs))
 
-/* Where this process has them, in the page of code that the kernel gives it; 0: it has none, as
- * under some emulators. Found once: a walk must neither ask the kernel nor read what it may not. */
+/* Where this process has these instructions, in the page of code that the kernel provides; 0:
+ * nowhere, as under some emulators. It is found once: a walk must neither ask the kernel nor read
+ * what it may not. */
 static uint64_t own_return(void)
 {
     static _Atomic uint64_t kept; /* + 1 */
@@ -42,7 +43,7 @@ static bool read_word(const struct unwind_space *space, uint64_t address, uint64
            space->read(space, address, out) == 0;
 }
 
-/* Of another process the code is read. The address comes out of a frame, and may be anything. */
+/* For another process the code is read. The address comes from a frame, and may be anything. */
 bool signal_returns(const struct unwind_space *space, uint64_t pc)
 {
     uint64_t own = space->code ? 0 : own_return(), code, high;

@@ -1,11 +1,11 @@
-/* Replacing a function's first bytes, on x86-64. */
+/* Replaces a function's first bytes on x86-64. */
 #include <cpuid.h>
 #include <string.h>
 
 #include "record/entry.h"
 #include "record/instruction.h"
 
-/* A slot: hook or number, wrapper, a return address and where the trampoline is; then the stub;
+/* A slot: hook or number, wrapper, a return address and the trampoline's address; then the stub;
  * then the trampoline. */
 #define AT_HOOK       0
 #define AT_WRAPPER    8
@@ -15,12 +15,13 @@
 #define AT_TRAMPOLINE 56
 
 /*
- * Calls a hook for a function of the executable. Within one source file compilers know which
- * registers a function leaves alone, whatever the convention says, and may have aligned the stack
- * for no more than it needs. So all registers are kept but for the result (the lower 16 bytes of
- * vectors: our own code uses no more), and the stack is aligned.
+ * Calls a hook for a function of the executable.
  *
- * The stub has pushed the frame pointer and the hook. The hook finds its caller through our frame.
+ * Within one source file, compilers know which registers a function does not change, whatever the
+ * calling convention says, and may have aligned the stack no further than the function needs. So
+ * all registers are preserved except the result (of vectors the lower 16 bytes: our own code uses
+ * no more), and the stack is aligned. The stub has pushed the frame pointer and the hook. The hook
+ * finds its caller through our frame.
  */
 __asm__(".text\n"
         ".globl entry_wrapper\n"
@@ -55,10 +56,12 @@ __asm__(".text\n"
 extern const char entry_wrapper[] __attribute__((visibility("hidden")));
 
 /*
- * Tells that a function was entered, and goes on with it as if nothing had been. The stub has
- * pushed where to go on, and the number. All registers are kept, vectors whole: on the way to a new
- * thread's ring, say, there are functions of libc that use all of them. The last jump reads what is
- * just below the stack pointer; signal handlers leave 128 bytes there alone.
+ * Reports that a function was entered, and continues with it as if nothing had happened.
+ *
+ * The stub has pushed the address to continue at, and the number. All registers are preserved, with
+ * whole vectors: on the way to a new thread's ring, for example, functions of libc use all of them.
+ * The last jump reads what is just below the stack pointer; signal handlers do not touch 128 bytes
+ * there.
  */
 #define STATE_BYTES 2688
 __asm__(".text\n"
@@ -104,7 +107,7 @@ __asm__(".text\n"
         ".size entry_told, . - entry_told\n");
 extern const char entry_told[] __attribute__((visibility("hidden")));
 
-/* SSE, AVX and the three parts of AVX-512, as far as the machine has them. */
+/* SSE, AVX and the three parts of AVX-512, if the machine has them. */
 #define STATE_PARTS 0xe6u
 uint32_t entry_state __attribute__((visibility("hidden")));
 
@@ -139,7 +142,7 @@ static void put(struct writer *w, const void *bytes, unsigned count)
     w->at += count;
 }
 
-/* The distance from the end of an instruction, `rest` bytes after these four. */
+/* Writes the distance from the end of an instruction, `rest` bytes after these four. */
 static void put_distance(struct writer *w, uint64_t target, unsigned rest)
 {
     int64_t distance = (int64_t)(target - (w->address + w->at + 4 + rest));
@@ -155,7 +158,7 @@ static void put_relative(struct writer *w, const char *opcode, unsigned size, ui
     put_distance(w, target, 0);
 }
 
-/* One instruction, with the same meaning at its new place. */
+/* Writes one instruction that has the same effect at its new place. */
 static void put_moved(struct writer *w, const uint8_t *code, const struct instruction *i,
                       uint64_t address)
 {
@@ -175,7 +178,7 @@ static void put_moved(struct writer *w, const uint8_t *code, const struct instru
         return;
     case INSTRUCTION_CALL:
     case INSTRUCTION_CALL_INDIRECT:
-        /* It returns to where it would have: who unwinds finds the function, not us. */
+        /* It returns to the original place: an unwinder then finds the function, not the slot. */
         if (i->kind == INSTRUCTION_CALL_INDIRECT && (i->length != 6 || !i->relative_at)) {
             w->failed = true;
             return;
@@ -203,12 +206,12 @@ static bool ends(enum instruction_kind kind)
 {
     return kind == INSTRUCTION_RETURN || kind == INSTRUCTION_JUMP ||
            kind == INSTRUCTION_JUMP_INDIRECT || kind == INSTRUCTION_CALL ||
-           kind == INSTRUCTION_CALL_INDIRECT; /* moved, these return to the function */
+           kind == INSTRUCTION_CALL_INDIRECT; /* when moved, these return to the function */
 }
 
 /*
- * Is the last instruction that begins where the jump will be one that sets up the frame, or stores
- * an argument in it? That is done once, so nothing leads to it or to what is before it.
+ * Does the last instruction that begins inside the replaced bytes set up the frame, or store an
+ * argument in it? That is done once, so nothing jumps to it or before it.
  */
 static bool sets_up_frame(const struct entry *e)
 {
@@ -228,7 +231,8 @@ static bool sets_up_frame(const struct entry *e)
     return is_push || takes_room || sets_frame || stores;
 }
 
-/* `jmp *%rax`, or through a table: it may be a switch, and lead anywhere in the function. */
+/* Is it `jmp *%rax`, or a jump through a table? It may be a switch, and lead anywhere in the
+ * function. */
 static bool is_table_jump(const uint8_t *code, const struct instruction *i)
 {
     uint8_t modrm = code[i->opcode_at + 1];
@@ -236,10 +240,11 @@ static bool is_table_jump(const uint8_t *code, const struct instruction *i)
 }
 
 /*
- * Does anything in the function lead to its first `taken` bytes? To its very first it may be a call
- * or a pointer, but no jump: that is a loop, with values in registers that a call does not keep.
+ * Does anything in the function lead to its first `taken` bytes? Its very first byte may be called
+ * or pointed to, but not jumped to: that would be a loop, with values in registers that a call does
+ * not preserve.
  */
-static bool leads_back(const struct entry *e, unsigned taken)
+static bool leads_into_patch(const struct entry *e, unsigned taken)
 {
     struct instruction i;
     bool settled = !e->hook && sets_up_frame(e);
@@ -247,7 +252,7 @@ static bool leads_back(const struct entry *e, unsigned taken)
         return true;
     for (size_t at = 0; at < e->size; at += i.length) {
         if (!instruction_decode(e->code + at, e->size - at, &i))
-            return !settled; /* who knows */
+            return !settled; /* not certain */
         if (!e->hook && !settled && is_table_jump(e->code + at, &i))
             return true;
         if (!i.relative_at)
@@ -286,7 +291,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
             !instruction_decode(e->code + taken, e->readable - taken, &i))
             return false;
         if (ended && i.kind != INSTRUCTION_NOTHING)
-            return false; /* too short, and something else follows */
+            return false; /* too short, and other code follows */
         if (!ended)
             put_moved(&w, e->code + taken, &i, e->address + taken);
         ended |= ends(i.kind);
@@ -297,7 +302,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
 
     struct writer p = {.slot = patch, .address = e->address};
     put_relative(&p, "\xe9", 1, slot_address + AT_STUB);
-    return !w.failed && !p.failed && !leads_back(e, taken);
+    return !w.failed && !p.failed && !leads_into_patch(e, taken);
 }
 
 size_t entry_empty(const uint8_t code[16])

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#define CODE_BYTES 48 /* that the instructions up to the return have, at most */
+#define CODE_BYTES 48 /* the most that the instructions up to the return take */
 #define PAGE_SHIFT 12
 
-/* Each page is asked for before a word of it is read, as a walk may come here by mistake; `asked`
- * is the last one. */
+/* Checks each page before a word of it is read, because a walk may come here by mistake; `asked` is
+ * the last page. */
 static int read_asked(const struct unwind_space *space, uint64_t address, uint64_t *asked,
                       uint64_t *out)
 {
@@ -18,12 +18,12 @@ static int read_asked(const struct unwind_space *space, uint64_t address, uint64
 
 #define NO_PAGE UINT64_MAX
 
-/* The code from `from` on. Bytes on a page that cannot be read are 0, which is no instruction that
- * is known here. */
+/* Reads the code from `from` on. Bytes on a page that cannot be read become 0, which is no known
+ * instruction here. */
 static void read_code(const struct unwind_space *space, uint64_t from, uint8_t *code, unsigned size)
 {
     memset(code, 0, size);
-    if (!space->read) /* rules are made without it */
+    if (!space->read) /* rules are computed without it */
         return;
     uint64_t asked = NO_PAGE;
     for (uint64_t at = from & ~UINT64_C(7); at < from + size; at += 8) {
@@ -47,12 +47,12 @@ enum operation {
     SWITCH,     /* rsp = rsi */
     POP_FP,     /* rbp = [rsp], rsp += 8 */
     RETURN,     /* rip = [rsp], rsp += 8 */
-    OPERATIONS, /* none of them */
+    OPERATIONS, /* none of these */
 };
 
 struct instruction {
-    uint8_t size;   /* of the bytes that must be so, */
-    uint8_t number; /* how many bytes follow: n, or what does not matter */
+    uint8_t size;   /* number of bytes that must match */
+    uint8_t number; /* how many bytes follow: n, or bytes that do not matter */
     uint8_t bytes[9];
     enum operation operation;
 };
@@ -69,12 +69,13 @@ static const struct instruction instructions[] = {
     {1, 0, {0xc3}, RETURN},                     /* ret */
     {3, 1, {0x89, 0x44, 0x24}, NOTHING},        /* mov %eax, n(%rsp): what C returned */
     {4, 0, {0x64, 0x48, 0x89, 0x39}, NOTHING},  /* mov %rdi, %fs:(%rcx): the current g */
-    {3, 4, {0x48, 0xc7, 0xc1}, NOTHING},        /* mov $n, %rcx: where that is, */
-    {3, 4, {0x48, 0x8b, 0x0d}, NOTHING},        /* mov n(%rip), %rcx: likewise */
-    {9, 0, {0x64, 0x48, 0x89, 0x3c, 0x25, 0xf8, 0xff, 0xff, 0xff}, NOTHING}, /* and at once */
+    {3, 4, {0x48, 0xc7, 0xc1}, NOTHING},        /* mov $n, %rcx: the offset of that */
+    {3, 4, {0x48, 0x8b, 0x0d}, NOTHING},        /* mov n(%rip), %rcx: the same */
+    /* Both in one instruction. */
+    {9, 0, {0x64, 0x48, 0x89, 0x3c, 0x25, 0xf8, 0xff, 0xff, 0xff}, NOTHING},
 };
 
-/* The instruction at the begin of `code`, its whole size and its number. */
+/* Decodes the instruction at the beginning of `code`: its size and its number. */
 static enum operation decode(const uint8_t *code, unsigned room, unsigned *size, int64_t *number)
 {
     for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {

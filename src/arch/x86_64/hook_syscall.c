@@ -1,8 +1,7 @@
 /*
- * The hook of syscall(): only SYS_seccomp is looked at (record/hooks_process.c).
- *
- * All others go on as if we were not there: a call that returns twice on one stack (clone, vfork)
- * must not find a frame of ours on it.
+ * The hook of syscall(): only SYS_seccomp is examined (record/hooks_process.c). All others continue
+ * as if the hook were not there: a call that returns twice on one stack (clone, vfork) must not
+ * find a frame of ours on it.
  */
 #include <assert.h>
 #include <sys/syscall.h>

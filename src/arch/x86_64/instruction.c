@@ -1,6 +1,6 @@
 /*
- * Lengths of x86-64 instructions: prefixes, opcode (one of several maps), ModRM with what it
- * brings, immediate operands.
+ * Lengths of x86-64 instructions: prefixes, opcode (one of several maps), ModRM with its operands,
+ * immediate operands.
  */
 #include <assert.h>
 #include <stdbool.h>
@@ -61,7 +61,7 @@ struct reader {
     const uint8_t *code;
     size_t size;
     unsigned at;
-    bool cut; /* read beyond the end */
+    bool cut; /* it read beyond the end */
 };
 
 static uint8_t take(struct reader *r)
@@ -79,7 +79,7 @@ static void skip(struct reader *r, unsigned bytes)
         take(r);
 }
 
-/* The ModRM byte and what belongs to its operand. */
+/* Reads the ModRM byte and the rest of its operand. */
 static uint8_t take_modrm(struct reader *r, struct instruction *out)
 {
     uint8_t modrm = take(r);
@@ -125,8 +125,8 @@ static uint8_t take_prefixes(struct reader *r, struct prefixes *p)
     return byte;
 }
 
-/* Instructions with a vector prefix, of 2, 3 (VEX) or 4 (EVEX) bytes; maps 1 to 3 are as without.
- */
+/* Instructions with a vector prefix, of 2, 3 (VEX) or 4 (EVEX) bytes; maps 1 to 3 are the same as
+ * without. */
 static char vector_letter(struct reader *r, uint8_t prefix)
 {
     uint8_t map = 1;
@@ -244,7 +244,7 @@ unsigned instruction_decode(const uint8_t *code, size_t size, struct instruction
         break;
     case 'J':
         if (p.operand_size && !p.wide)
-            return 0; /* makers of processors do not agree */
+            return 0; /* vendors of processors disagree */
         take_distance(&r, out, 4);
         break;
     default:
@@ -260,7 +260,7 @@ unsigned instruction_decode(const uint8_t *code, size_t size, struct instruction
         return 0;
     out->kind = kind_of(map, opcode, modrm, &p);
     if (out->relative_at && letter != 'J' && letter != 'j' && p.address_size)
-        return 0; /* relative to half an address */
+        return 0; /* relative with a 32-bit address */
     out->length = r.at;
     return r.at;
 }
@@ -273,8 +273,9 @@ uint64_t instruction_target(const uint8_t *code, const struct instruction *i, ui
     return address + i->length + (uint64_t)(int64_t)distance;
 }
 
-/* What follows these bytes; NULL: others are there. Reads none beyond the first that differs. */
-static const uint8_t *behind(const uint8_t *code, const char *bytes)
+/* What follows these bytes in the code; NULL: the code differs. Reads nothing after the first
+ * difference. */
+static const uint8_t *skip_bytes(const uint8_t *code, const char *bytes)
 {
     for (; *bytes; bytes++, code++)
         if (*code != (uint8_t)*bytes)
@@ -289,21 +290,21 @@ bool instruction_hands_on(const void *function, uint64_t to)
     const uint8_t *code = function, *operand;
     int32_t distance;
     uint64_t target;
-    if ((operand = behind(code, landing)))
+    if ((operand = skip_bytes(code, landing)))
         code = operand;
-    if (!(code = behind(code, second_to_first)))
+    if (!(code = skip_bytes(code, second_to_first)))
         return false;
-    if ((operand = behind(code, jump))) {
+    if ((operand = skip_bytes(code, jump))) {
         memcpy(&distance, operand, 4);
         code = operand + 4 + distance;
         if ((uint64_t)(uintptr_t)code == to)
             return true;
-        if ((operand = behind(code, landing)))
+        if ((operand = skip_bytes(code, landing)))
             code = operand;
     }
-    if ((operand = behind(code, "\xf2"))) /* a prefix without meaning here */
+    if ((operand = skip_bytes(code, "\xf2"))) /* a prefix without effect here */
         code = operand;
-    if (!(operand = behind(code, jump_by_table)))
+    if (!(operand = skip_bytes(code, jump_by_table)))
         return false;
     memcpy(&distance, operand, 4);
     memcpy(&target, operand + 4 + distance, 8);

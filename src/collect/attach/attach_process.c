@@ -8,13 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Only SIGKILL ends it: half way, it would leave a thread where it does not belong. */
+/* Leaves only signals that cannot be blocked, SIGKILL above all: a helper that ended half way would
+ * leave a thread of the program in code where it does not belong. */
 static void block_signals(void)
 {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    setpgid(0, 0); /* nor what a terminal or timeout(1) sends to the group */
+    setpgid(0, 0); /* also not by what a terminal or timeout(1) sends to the group */
 }
 
 static int begin(struct attach_process *p, pid_t target, const char *library,
@@ -62,7 +63,8 @@ bool attach_process_answer(struct attach_process *p, bool wait, struct attach_an
         return false;
     ssize_t n;
     do
-        n = read(p->answer, out, sizeof *out); /* less than a pipe holds: it comes at once */
+        /* The answer is smaller than a pipe holds, so it arrives in one piece. */
+        n = read(p->answer, out, sizeof *out);
     while (n < 0 && errno == EINTR);
     close(p->answer);
     while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)

@@ -1,6 +1,9 @@
 /*
- * attach_process: a process of its own that does what inject.h has, so that the collector goes on
- * meanwhile, and so that all threads are let go if anything happens.
+ * attach_process: a helper process that runs inject.h. The collector keeps running meanwhile. When
+ * the helper ends, for whatever reason, the kernel releases all threads of the program.
+ *
+ * Threads: one caller at a time for each struct. Ownership: attach_process_answer reaps the helper
+ * and closes the pipe.
  */
 #ifndef TIDE_COLLECT_ATTACH_ATTACH_PROCESS_H
 #define TIDE_COLLECT_ATTACH_ATTACH_PROCESS_H
@@ -8,9 +11,9 @@
 #include "collect/attach/inject.h"
 
 struct attach_process {
-    pid_t pid;    /* of the one that works; 0: none */
-    int answer;   /* a pipe */
-    pid_t target; /* the program */
+    pid_t pid;    /* the helper; 0: there is none */
+    int answer;   /* the end of a pipe to read the answer from */
+    pid_t target; /* the program that is attached to */
 };
 
 struct attach_answer {
@@ -23,7 +26,8 @@ struct attach_answer {
 int attach_process_begin(struct attach_process *p, pid_t target, const char *library,
                          const struct wire_attach *session, bool count_before, struct err *err);
 int attach_process_restore(struct attach_process *p, pid_t target, struct err *err);
-/* Has it answered? Waits for it if asked to. Once true, the process is gone. */
+/* Returns whether the helper has answered; with `wait`, blocks until it has. After true, the helper
+ * is reaped. */
 bool attach_process_answer(struct attach_process *p, bool wait, struct attach_answer *out);
 
 #endif

@@ -7,36 +7,39 @@
 #include "base/err.h"
 #include "collect/attach/remote_module.h"
 
-#define LIMIT_NS UINT64_C(300000000) /* that the program may stand still for it */
+#define LIMIT_NS UINT64_C(300000000) /* for how long the program may be stopped for this */
 
-/* struct malloc_state, in words from its bins on. */
-#define BINS          127 /* pairs of words */
-#define BIN_WORDS     (2 * BINS)
-#define AT_NEXT       (BIN_WORDS + 2) /* behind the map of bins */
-#define AT_SYSTEM     (AT_NEXT + 3)
-#define WORDS         (AT_SYSTEM + 2)
-#define FASTBINS      10
-#define BEFORE_BINS   (FASTBINS + 2) /* words: fast bins, the top chunk, the last remainder */
-#define EMPTY_LEAST   16             /* bins that are empty in any program */
-#define ARENAS_MOST   4096
-#define HEAPS_MOST    65536
-#define HEAP_SIZE     (UINT64_C(64) << 20) /* of an arena that is not the main one; aligned to it */
-#define FASTS_MOST    (1u << 22)
-#define SMALLEST      32
-#define IN_USE        1u /* of the size of the chunk behind */
+/* Parts of struct malloc_state, counted in words from its bins. */
+#define BINS        127 /* pairs of words */
+#define BIN_WORDS   (2 * BINS)
+#define AT_NEXT     (BIN_WORDS + 2) /* after the bitmap of bins */
+#define AT_SYSTEM   (AT_NEXT + 3)
+#define WORDS       (AT_SYSTEM + 2)
+#define FASTBINS    10
+#define BEFORE_BINS (FASTBINS + 2) /* words: fast bins, the top chunk, the last remainder */
+#define EMPTY_LEAST 16             /* at least so many bins are empty in any program */
+#define ARENAS_MOST 4096
+#define HEAPS_MOST  65536
+/* Size and alignment of the heaps of all arenas but the main one. */
+#define HEAP_SIZE  (UINT64_C(64) << 20)
+#define FASTS_MOST (1u << 22)
+#define SMALLEST   32
+/* This bit in the size field of the next chunk says that a chunk is in use. */
+#define IN_USE        1u
 #define SIZE_FLAGS    7u
 #define NONCONTIGUOUS 2u
-#define MMAPS_MOST    65536 /* what struct malloc_par has for n_mmaps_max */
+#define MMAPS_MOST    65536 /* the default of n_mmaps_max in struct malloc_par */
 #define TOP_PAD       (128u << 10)
 
 struct heap_walk {
     struct remote_modules *m;
     struct heap_before *out;
     uint64_t deadline_ns;
-    uint64_t main_arena, bins_offset; /* address; bytes from its beginning to the bins */
+    /* Address of the main arena, and the offset of the bins in it. */
+    uint64_t main_arena, bins_offset;
     char *buffer;
     uint64_t buffer_start, buffer_size;
-    bool mangled; /* links of fast bins, since 2.32 */
+    bool mangled; /* the links of fast bins are mangled, as since glibc 2.32 */
 };
 #define BUFFER (UINT64_C(1) << 20)
 
@@ -45,7 +48,7 @@ static bool get(struct heap_walk *w, uint64_t address, void *out, size_t size)
     return remote_memory_read(&w->m->memory, address, out, size) == (ssize_t)size;
 }
 
-/* The size field of the chunk at an address, by way of a buffer. */
+/* Reads the size field of the chunk at an address through a buffer. */
 static bool get_size(struct heap_walk *w, uint64_t chunk, uint64_t end, uint64_t *out)
 {
     uint64_t at = chunk + 8;
@@ -61,8 +64,9 @@ static bool get_size(struct heap_walk *w, uint64_t chunk, uint64_t end, uint64_t
     return true;
 }
 
-/* From one chunk to another; `open`: the heap may end before, at a chunk that is none. */
-static bool walk_chunks(struct heap_walk *w, uint64_t from, uint64_t to, bool open)
+/* Adds up the chunks in use in [from, to). With `may_end_early`, the heap may end before `to`, at a
+ * size that no chunk can have. */
+static bool walk_chunks(struct heap_walk *w, uint64_t from, uint64_t to, bool may_end_early)
 {
     uint64_t chunk = from, size, next;
     unsigned n = 0;
@@ -72,7 +76,7 @@ static bool walk_chunks(struct heap_walk *w, uint64_t from, uint64_t to, bool op
         return false;
     while (chunk < to) {
         uint64_t length = size & ~(uint64_t)SIZE_FLAGS;
-        if (open && length < SMALLEST)
+        if (may_end_early && length < SMALLEST)
             return true;
         if (length < SMALLEST || length % 16 || length > to - chunk ||
             !get_size(w, chunk + length, to + 16, &next))
@@ -111,7 +115,7 @@ static bool read_arena(struct heap_walk *w, uint64_t address, struct arena *a)
            get(w, address + 4, &a->flags, sizeof a->flags);
 }
 
-/* Chunks in fast bins look as if they were in use. */
+/* Subtracts the chunks in fast bins: they are free, but are marked as in use. */
 static bool drop_fast(struct heap_walk *w, const struct arena *a)
 {
     unsigned n = 0;
@@ -130,7 +134,7 @@ static bool drop_fast(struct heap_walk *w, const struct arena *a)
     return true;
 }
 
-/* The main arena's is what sbrk gave, up to the top chunk. */
+/* The main arena is what sbrk returned, up to the top chunk. */
 static bool walk_main(struct heap_walk *w, const struct arena *a, uint64_t *base)
 {
     uint64_t top = TOP(a), size;
@@ -145,7 +149,7 @@ static bool walk_main(struct heap_walk *w, const struct arena *a, uint64_t *base
            drop_fast(w, a);
 }
 
-/* Others have heaps of their own, the newest first; the arena itself is in the oldest. */
+/* Every other arena has a list of heaps, the newest first. The arena itself is in the oldest. */
 static bool walk_other(struct heap_walk *w, const struct arena *a)
 {
     uint64_t info[3], heap = TOP(a) & ~(HEAP_SIZE - 1);
@@ -163,7 +167,7 @@ static bool walk_other(struct heap_walk *w, const struct arena *a)
     return drop_fast(w, a);
 }
 
-/* --- where it is ------------------------------------------------------------------------------ */
+/* --- finding the main arena ------------------------------------------------------------------- */
 
 static bool are_bins(const uint64_t *words, uint64_t address)
 {
@@ -200,8 +204,9 @@ static bool find_main(struct heap_walk *w, const uint64_t *words, size_t count, 
     return false;
 }
 
-/* Blocks that are mapped alone: struct malloc_par counts them. It is known by where the heap begins
- * and by constants that hardly anybody changes. */
+/* Adds the blocks that have a mapping of their own, which struct malloc_par counts. It is
+ * recognised by the address where the heap begins and by defaults that hardly any program
+ * changes. */
 static bool add_mapped(struct heap_walk *w, const uint64_t *words, size_t count, uint64_t base)
 {
     for (size_t i = 0; i + 24 < count; i++) {
@@ -211,7 +216,7 @@ static bool add_mapped(struct heap_walk *w, const uint64_t *words, size_t count,
         for (unsigned k = 1; k < 16; k++) {
             if (ints[k] != MMAPS_MOST)
                 continue;
-            size_t mapped = i + 3 + (k + 3 + 1) / 2; /* behind two more, aligned */
+            size_t mapped = i + 3 + (k + 3 + 1) / 2; /* after two more ints, aligned */
             if (base && words[mapped + 2] != base)
                 continue;
             w->out->blocks += ints[k - 1];
@@ -257,7 +262,8 @@ void heap_before_count(struct remote_modules *m, struct heap_before *out)
     out->state = HEAP_INCONSISTENT;
     struct heap_walk w = {.m = m, .out = out, .deadline_ns = monotonic_ns() + LIMIT_NS};
     struct remote_function f;
-    w.mangled = remote_function(m, libc, "__libc_single_threaded", &f); /* as old as that */
+    /* This symbol also came with glibc 2.32. */
+    w.mangled = remote_function(m, libc, "__libc_single_threaded", &f);
     size_t size = (size_t)(libc->data_end - libc->data_start);
     uint64_t *words = xmalloc(size);
     w.buffer = xmalloc(BUFFER);

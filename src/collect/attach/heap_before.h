@@ -1,12 +1,13 @@
 /*
- * heap_before: what was allocated before the attach, counted by going through glibc's heaps from
- * outside while all threads stand still.
+ * heap_before: counts what was allocated before the attach. It walks through glibc's heaps from
+ * outside while all threads are stopped, and writes nothing.
  *
- * glibc promises nothing of what is read here, so everything is checked: the bins of the main arena
- * are found by their form (an empty one points to itself), the list of arenas must lead back to it,
- * and the chunks of each heap must follow each other to its end. If anything is not as expected, the
- * figures are not known. Nothing is written. Blocks that a thread has freed and keeps for itself
- * (tcache) count as used, as in malloc_info.
+ * glibc promises nothing about the structures that are read here, so every one of them is checked.
+ * The bins of the main arena are found by their form: an empty bin points to itself. The list of
+ * arenas must lead back to the main one, and the chunks of each heap must follow each other to its
+ * end. If any check fails, the figures are unknown.
+ *
+ * Blocks that a thread has freed and keeps in its tcache count as used, as in malloc_info.
  */
 #ifndef TIDE_COLLECT_ATTACH_HEAP_BEFORE_H
 #define TIDE_COLLECT_ATTACH_HEAP_BEFORE_H
@@ -17,11 +18,11 @@
 struct remote_modules;
 
 enum heap_state {
-    HEAP_NOT_COUNTED, /* nobody asked */
+    HEAP_NOT_COUNTED, /* the caller did not ask */
     HEAP_COUNTED,
-    HEAP_OTHER,        /* another allocator serves the program */
-    HEAP_INCONSISTENT, /* a thread was at work on it, perhaps; another moment may do */
-    HEAP_TOO_LARGE     /* it would have taken too long */
+    HEAP_OTHER,        /* the program uses another allocator */
+    HEAP_INCONSISTENT, /* perhaps a thread was changing it; try again later */
+    HEAP_TOO_LARGE     /* counting would have taken too long */
 };
 
 struct heap_before {

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "collect/attach/library_in.h"
+#include "collect/attach/remote_library.h"
 #include "collect/attach/remote_call.h"
 #include "collect/attach/remote_module.h"
 #include "collect/attach/safe_point.h"
@@ -25,8 +25,8 @@
 
 #define SAFE_NS  UINT64_C(10000000000) /* to find a thread at a safe point */
 #define APART_NS 2000000               /* between two tries */
-#define LOAD_NS  UINT64_C(60000000000) /* for the library to be loaded, */
-#define CALL_NS  UINT64_C(60000000000) /* and for a thread to be started */
+#define LOAD_NS  UINT64_C(60000000000) /* for the library to be loaded */
+#define CALL_NS  UINT64_C(60000000000) /* for a thread to be started */
 #define LEAVE_NS UINT64_C(10000000000) /* for that thread to end */
 
 #ifndef MFD_CLOEXEC
@@ -40,20 +40,22 @@ struct injection {
     struct remote_modules modules;
     struct safe_points points;
     struct scratch scratch;
-    struct remote_thread thread; /* the one at a safe point */
-    bool halted;                 /* the program is stopped: all its threads are held meanwhile */
+    struct remote_thread thread; /* the thread at a safe point that does the work */
+    /* The program was stopped (SIGSTOP) before; we trace all its threads meanwhile. */
+    bool halted;
     struct stopped_threads held;
-    int memory;     /* /proc/PID/mem, for writing */
-    int library_fd; /* in the program, which closes it once it is loaded; -1: none */
+    int memory; /* /proc/PID/mem, for writing */
+    /* Descriptor in the program, which closes it once the library is loaded; -1: none. */
+    int library_fd;
     struct remote_way way;
     uint64_t pthread_create;
     struct attach_work work;
     unsigned tries;
 };
 
-/* --- what the program has --------------------------------------------------------------------- */
+/* --- finding functions in the program --------------------------------------------------------- */
 
-/* A function of libc, or of the libraries that were parts of it before 2.34; 0: none. */
+/* The address of a function in libc, or in a library that became part of it in 2.34; 0: none. */
 static uint64_t find_in_libc(struct injection *j, const char *name)
 {
     static const char *const files[] = {"libc", "libpthread", "libdl"};
@@ -73,7 +75,7 @@ static int find_functions(struct injection *j, struct err *err)
     w->dlopen = find_in_libc(j, "dlopen");
     w->dlsym = find_in_libc(j, "dlsym");
     w->dlerror = find_in_libc(j, "dlerror");
-    if (!w->dlopen || !w->dlsym) { /* nobody has loaded libdl */
+    if (!w->dlopen || !w->dlsym) { /* the program has not loaded libdl */
         w->dlopen = find_in_libc(j, "__libc_dlopen_mode");
         w->dlsym = find_in_libc(j, "__libc_dlsym");
         w->dlerror = 0;
@@ -85,9 +87,10 @@ static int find_functions(struct injection *j, struct err *err)
     return 0;
 }
 
-/* --- a thread to work with -------------------------------------------------------------------- */
+/* --- finding a thread to work with ------------------------------------------------------------ */
 
-/* Its memory was opened before that, and is no more. */
+/* Has the process executed another program since its memory was opened? Then that memory is
+ * gone. */
 static bool has_executed(const struct injection *j)
 {
     uint8_t byte;
@@ -104,11 +107,11 @@ static int try_threads(struct injection *j, struct err *err)
     for (pid_t tid; code > 0 && (tid = proc_next_number(all));) {
         struct proc_state state;
         if (!proc_read_thread_state(j->pid, tid, &state) || strchr("DZX", state.state))
-            continue; /* it cannot stop now */
+            continue; /* it cannot be stopped now */
         int stopped = remote_stop(tid, &j->thread);
         if (stopped == -EPERM)
             code = err_set(err, -EPERM,
-                           "process %d may not be traced, or another process traces it just now (a "
+                           "process %d cannot be traced, or another process is tracing it (a "
                            "second 'tidemark attach'?)",
                            (int)j->pid);
         if (stopped)
@@ -141,7 +144,7 @@ static int find_thread(struct injection *j, struct err *err)
                            "loader in 10 s; the program was not changed, try again",
                            (int)j->pid);
         nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
-        /* stacks and libraries may have come */
+        /* There may be new stacks and libraries by now. */
         remote_modules_release(&j->modules);
         safe_points_release(&j->points);
         if (remote_modules_open(&j->modules, j->pid))
@@ -152,8 +155,9 @@ static int find_thread(struct injection *j, struct err *err)
 }
 
 /*
- * In a stopped program no thread runs that could let go of a lock, and a new thread would be stopped
- * too. So all must be at safe points; then one of them does the work, while the others are held.
+ * In a program that was stopped by a signal, no thread can run to release a lock, and a new thread
+ * would be stopped as well. So all threads must be at safe points. Then one of them does the work
+ * while the others stay stopped.
  */
 static int find_in_halted(struct injection *j, struct err *err)
 {
@@ -184,7 +188,7 @@ static bool is_halted(pid_t pid)
     return proc_read_state(pid, &state) && state.state == 'T';
 }
 
-/* --- the library ------------------------------------------------------------------------------ */
+/* --- loading the library ---------------------------------------------------------------------- */
 
 static int copy_library(int from, int to, struct err *err)
 {
@@ -197,7 +201,8 @@ static int copy_library(int from, int to, struct err *err)
     return 0;
 }
 
-/* Makes the program open a file of memory with the library in it; its descriptor there. */
+/* Makes the program create a memory file and copies the library into it. Returns the program's
+ * descriptor of that file, or a negative errno. */
 static int give_library(struct injection *j, struct err *err)
 {
     static const char name[] = WIRE_ATTACH_NAME;
@@ -206,7 +211,7 @@ static int give_library(struct injection *j, struct err *err)
     long fd =
         remote_syscall(&j->thread, SYS_memfd_create, (uint64_t[6]){j->scratch.data, MFD_CLOEXEC});
     if (fd < 0)
-        return err_set(err, (int)fd, "process %d cannot open a file of memory: %s%s", (int)j->pid,
+        return err_set(err, (int)fd, "process %d cannot create a memory file: %s%s", (int)j->pid,
                        strerror((int)-fd),
                        fd == -EMFILE ? "; raise its limit on descriptors (prlimit --nofile)" : "");
     char *path = xasprintf("/proc/%d/fd/%ld", (int)j->pid, fd);
@@ -232,7 +237,7 @@ static bool read_work(struct injection *j)
            (ssize_t)sizeof j->work;
 }
 
-/* Its number in its own namespace is all that it knows of itself. */
+/* Does the thread still exist? `tid` is its number in the program's own PID namespace. */
 static bool thread_is_there(pid_t pid, uint32_t tid)
 {
     bool found = false;
@@ -254,7 +259,7 @@ static bool thread_is_there(pid_t pid, uint32_t tid)
     return found;
 }
 
-/* A thread of its own loads the library; all others run. */
+/* Loads the library in a new thread of the program, while all its other threads run. */
 static int load_in_new_thread(struct injection *j, const struct remote_place *where,
                               struct err *err)
 {
@@ -264,14 +269,15 @@ static int load_in_new_thread(struct injection *j, const struct remote_place *wh
         (uint64_t[4]){j->scratch.data, 0, j->scratch.code, j->scratch.work}, CALL_NS, &result);
     remote_release(&j->thread);
     if (code)
-        j->scratch.start = 0; /* who knows whether there is a thread: if so, it works there */
+        /* If a thread was started nevertheless, it uses the scratch memory: leave it mapped. */
+        j->scratch.start = 0;
     if (code || (int)result)
         return err_set(err, code ? code : -(int)result,
                        "process %d could not start a thread to load the library: %s", (int)j->pid,
                        strerror(code ? -code : (int)result));
     while (read_work(j) && j->work.done == ATTACH_NOT_DONE) {
         if (monotonic_ns() - begin > LOAD_NS) {
-            j->scratch.start = 0; /* it works there still: it stays */
+            j->scratch.start = 0; /* the thread still uses it: leave it mapped */
             return err_set(err, -ETIMEDOUT,
                            "loading the library into process %d took more than a minute; it may be "
                            "waiting for a lock of the loader, and ends when it gets it",
@@ -281,7 +287,7 @@ static int load_in_new_thread(struct injection *j, const struct remote_place *wh
     }
     for (begin = monotonic_ns(); thread_is_there(j->pid, j->work.tid);) {
         if (monotonic_ns() - begin > LEAVE_NS) {
-            j->scratch.start = 0; /* it may still run there */
+            j->scratch.start = 0; /* the thread may still use it */
             break;
         }
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
@@ -313,7 +319,7 @@ static int explain_failure(const struct injection *j, struct err *err)
                            : "");
     switch ((enum wire_attach_failure)j->work.result) {
     case WIRE_ATTACH_BUSY:
-        return err_set(err, -EBUSY, "process %d is being recorded already", (int)j->pid);
+        return err_set(err, -EBUSY, "process %d is already being recorded", (int)j->pid);
     case WIRE_ATTACH_COLLECTOR:
         return err_set(err, -ECONNREFUSED,
                        "process %d could not reach tidemark; is it in another network namespace "
@@ -389,14 +395,14 @@ static int end_former(pid_t pid, const struct wire_attached *there, struct err *
     bool found;
     if (there->live && answers(there->session.socket))
         return err_set(err, -EBUSY,
-                       "process %d is being recorded already; 'tidemark detach %d' ends that",
+                       "process %d is already being recorded; 'tidemark detach %d' ends that",
                        (int)pid, (int)pid);
     return inject_restore(pid, &found, err);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- attaching, from start to end ------------------------------------------------------------- */
 
-/* The scratch memory is given back when all threads stand still, or here. */
+/* Unmaps the scratch memory, unless remote_library_patch has done so already. */
 static void drop_scratch(struct injection *j)
 {
     DIR *all = j->scratch.start ? proc_open_threads(j->pid) : NULL;
@@ -421,7 +427,7 @@ static void drop_scratch(struct injection *j)
 int inject_attach(pid_t pid, const char *library, const struct wire_attach *session,
                   bool count_before, struct injection_result *out, struct err *err)
 {
-    static struct injection j; /* large; once in a process */
+    static struct injection j; /* large; used once per process */
     struct wire_attached there;
     j = (struct injection){.pid = pid, .library = library, .session = session, .library_fd = -1};
     *out = (struct injection_result){0};
@@ -435,7 +441,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     if (!code)
         code = find_functions(&j, err);
     if (!code)
-        code = library_in_process(&j.modules, &j.work.function, &there, err);
+        code = remote_library_find(&j.modules, &j.work.function, &there, err);
     if (!code && (there.live || there.patched))
         code = end_former(pid, &there, err);
     if (code)
@@ -450,7 +456,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
         code = load(&j, err);
     stop_threads_end(&j.held);
     if (!code) {
-        code = library_patch(pid, &j.scratch, &j.way, count_before, out, err);
+        code = remote_library_patch(pid, &j.scratch, &j.way, count_before, out, err);
         if (code) {
             bool found;
             struct err ignored;

@@ -18,8 +18,8 @@
 #include "machine/stopped.h"
 #include "wire/attach_code.h"
 
-#define STOP_NS UINT64_C(30000000000) /* for a thread to stop, on a busy machine */
-#define STEP_NS UINT64_C(60000000000) /* for a system call that does not wait */
+#define STOP_NS UINT64_C(30000000000) /* for a thread to stop on a busy machine */
+#define STEP_NS UINT64_C(60000000000) /* for a system call that does not block */
 #define YIELDS  64
 #define NAP_NS  50000
 
@@ -28,7 +28,7 @@
 #define PTRACE_SETSIGMASK 0x420b
 #endif
 
-/* Waits until it stops; its wait status, or a negative errno. */
+/* Waits until the thread stops. Returns its wait status, or a negative errno. */
 static int await_stop(pid_t tid, uint64_t limit_ns)
 {
     uint64_t begin = monotonic_ns();
@@ -61,7 +61,7 @@ int remote_stop(pid_t tid, struct remote_thread *t)
     if (!stop_threads_seize(tid))
         return -errno;
     int status = await_stop(tid, STOP_NS);
-    if (status < 0) /* it cannot be let go either; that happens when we end */
+    if (status < 0) /* the kernel releases the thread when we end */
         return status;
     if (!is_event_stop(status))
         t->signal = WSTOPSIG(status);
@@ -92,7 +92,7 @@ void remote_restore(struct remote_thread *t)
     remote_restore_system_call(t->tid, remote_system_call(&t->registers));
     ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof t->signals, &t->signals);
     if (t->halts)
-        kill(t->tid, SIGSTOP); /* now it may */
+        kill(t->tid, SIGSTOP); /* SIGSTOP came during the call and was put off */
     t->halts = false;
 }
 
@@ -104,7 +104,8 @@ void remote_release(struct remote_thread *t)
 static bool set_registers(pid_t tid, const struct user_regs_struct *r)
 {
     struct iovec general = {(void *)(uintptr_t)r, sizeof *r};
-    /* Were one of those blocked that the kernel must deliver, it would drop the program's handler. */
+    /* If one of these were blocked and the kernel had to deliver it, the kernel would remove the
+     * program's handler. */
     static const int never[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
     uint64_t all = ~UINT64_C(0);
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
@@ -127,13 +128,13 @@ static uint64_t word_at(int memory, uint64_t address)
     return pread(memory, &word, sizeof word, (off_t)address) == (ssize_t)sizeof word ? word : 0;
 }
 
-/* The stop of a system call, where PTRACE_O_TRACESYSGOOD is set. */
+/* Is this the stop before or after a system call? PTRACE_O_TRACESYSGOOD must be set. */
 static bool is_call_stop(int status)
 {
     return WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
-/* Brings it back, wherever it is. */
+/* Stops the thread wherever it is. */
 static int interrupt(pid_t tid)
 {
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -141,19 +142,19 @@ static int interrupt(pid_t tid)
     return status < 0 ? status : 0;
 }
 
-/* A stop that is none of ours: 0, it goes on. A stop of the whole process comes between: it goes on
- * through that, and stands still with the others when it is let go. */
-static int pass(struct remote_thread *t, int status)
+/* Handles a stop that we did not cause: 0 lets the thread go on. SIGSTOP is delivered after the
+ * call, so that the thread stops together with the others of its process. */
+static int handle_other_stop(struct remote_thread *t, int status)
 {
     if (is_event_stop(status))
         return 0;
-    if (WSTOPSIG(status) != SIGSTOP) /* the only one that can be neither blocked nor put off */
+    if (WSTOPSIG(status) != SIGSTOP) /* all others are blocked */
         return -EFAULT;
     t->halts = true;
     return 0;
 }
 
-/* Goes on to the next stop of a system call. */
+/* Lets the thread run to its next entry to or exit from a system call. */
 static int go_to_call(struct remote_thread *t)
 {
     for (;;) {
@@ -164,14 +165,15 @@ static int go_to_call(struct remote_thread *t)
             return status;
         if (is_call_stop(status))
             return 0;
-        int code = pass(t, status);
+        int code = handle_other_stop(t, status);
         if (code)
             return code;
     }
 }
 
-/* What it finds on its stack below `end`, if we are killed; the stack pointer for a call. */
-static uint64_t lay_frame(struct remote_thread *t, uint64_t returns_to, uint64_t end)
+/* Writes a frame on the thread's stack below `end` by which the thread restores itself if we are
+ * killed. Returns the stack pointer for the call, or 0. */
+static uint64_t write_return_frame(struct remote_thread *t, uint64_t returns_to, uint64_t end)
 {
     char frame[REMOTE_FRAME_MOST];
     uint64_t address = 0;
@@ -182,7 +184,8 @@ static uint64_t lay_frame(struct remote_thread *t, uint64_t returns_to, uint64_t
                                                                                        : 0;
 }
 
-/* From the end of a system call to a place where the kernel begins another one again. */
+/* Leads the thread from the end of a system call to a stop where the kernel would restart the
+ * system call that the thread was in before. */
 static int leave_call(struct remote_thread *t)
 {
     ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
@@ -192,7 +195,7 @@ static int leave_call(struct remote_thread *t)
         int status = await_stop(t->tid, STOP_NS);
         if (status < 0 || is_event_stop(status))
             return status < 0 ? status : 0;
-        int code = pass(t, status);
+        int code = handle_other_stop(t, status);
         if (code)
             return code;
     }
@@ -201,7 +204,8 @@ static int leave_call(struct remote_thread *t)
 long remote_syscall(struct remote_thread *t, long number, const uint64_t arguments[6])
 {
     struct user_regs_struct r = t->registers;
-    uint64_t stack = lay_frame(t, t->way.signal_return, stopped_stack(&r) - REMOTE_RED_ZONE);
+    uint64_t stack =
+        write_return_frame(t, t->way.signal_return, stopped_stack(&r) - REMOTE_RED_ZONE);
     remote_set_system_call(&r, t->way.system_call, number, arguments);
     if (stack)
         remote_set_stack(&r, stack);
@@ -216,7 +220,7 @@ long remote_syscall(struct remote_thread *t, long number, const uint64_t argumen
     return code ? code : left ? left : (long)remote_result(&r);
 }
 
-/* Goes on until the function has returned. */
+/* Lets the thread run until the function has returned. */
 static int go_until_back(struct remote_thread *t, uint64_t done, uint64_t limit_ns)
 {
     uint64_t begin = monotonic_ns();
@@ -228,7 +232,7 @@ static int go_until_back(struct remote_thread *t, uint64_t done, uint64_t limit_
         if ((got < 0 && errno != EINTR) || (got == t->tid && !WIFSTOPPED(status)))
             return -ESRCH;
         if (got == t->tid) {
-            int code = pass(t, status);
+            int code = handle_other_stop(t, status);
             if (code || ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
                 return code ? code : -errno;
             continue;
@@ -254,7 +258,7 @@ int remote_function_call(struct remote_thread *t, const struct remote_place *whe
     struct user_regs_struct r = t->registers;
     uint64_t words = where->back + RETURN_OFFSET_WORDS;
     uint64_t done = words + offsetof(struct return_words, done);
-    uint64_t stack = lay_frame(t, where->back, where->stack_end);
+    uint64_t stack = write_return_frame(t, where->back, where->stack_end);
     if (!stack || pwrite(t->way.memory, &none, sizeof none, (off_t)words) != (ssize_t)sizeof none)
         return -EFAULT;
     remote_set_call(&r, function, arguments, stack);
@@ -263,7 +267,7 @@ int remote_function_call(struct remote_thread *t, const struct remote_place *whe
     if (!code && !get_registers(t->tid, &r))
         code = -errno;
     if (!code && remote_pc(&r) - where->back > RETURN_CODE_MOST)
-        return remote_save(t); /* it has waited for us in vain, and put itself back */
+        return remote_save(t); /* the thread waited too long for us and restored itself */
     remote_restore(t);
     return code;
 }

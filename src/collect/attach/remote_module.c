@@ -14,13 +14,13 @@
 #define HEADERS_MOST 64
 #define TABLE_MOST   (UINT64_C(64) << 20)
 #define HASH_MOST    (1u << 22)
-#define HIDDEN       0x8000u /* an old version of a function */
+#define HIDDEN       0x8000u /* a version of a function that is kept for old programs */
 
-/* --- what is mapped --------------------------------------------------------------------------- */
+/* --- mappings --------------------------------------------------------------------------------- */
 
 static struct remote_module *module_of(struct remote_modules *m, const char *path)
 {
-    /* the mappings of a file follow each other, perhaps with others of no name between */
+    /* The mappings of a file follow each other, perhaps with anonymous ones in between. */
     for (size_t i = m->items.count; i-- > 0;)
         if (strcmp(m->items.items[i].path, path) == 0)
             return &m->items.items[i];
@@ -47,7 +47,7 @@ static void add_line(struct remote_modules *m, const char *line)
     if (!inode || name[0] != '/')
         return;
     struct remote_module *f = module_of(m, name);
-    if (!f || offset == 0) { /* loaded twice, it is two */
+    if (!f || offset == 0) { /* a file that is mapped twice is two modules */
         if (offset)
             return;
         if (!f || f->code_end != f->code_start) {
@@ -126,7 +126,7 @@ const struct remote_region *remote_region_at(const struct remote_modules *m, uin
     return NULL;
 }
 
-/* --- what it exports -------------------------------------------------------------------------- */
+/* --- exported functions ----------------------------------------------------------------------- */
 
 static bool get(const struct remote_modules *m, uint64_t address, void *out, size_t size)
 {

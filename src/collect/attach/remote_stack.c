@@ -23,7 +23,7 @@ static bool get(const struct remote_modules *m, uint64_t address, void *out, siz
     return remote_memory_read(&m->memory, address, out, size) == (ssize_t)size;
 }
 
-/* Copies the segment that holds the tables, once. */
+/* Copies the segment that holds the unwind tables, the first time. */
 static bool read_tables(const struct remote_modules *m, struct remote_module *f)
 {
     Elf64_Ehdr e;

@@ -1,6 +1,6 @@
 /*
- * remote_stack: the call stack of a thread of another process that stands still, from its registers
- * and its memory. The unwind tables are read from the process's memory too.
+ * remote_stack: the call stack of a stopped thread of another process, from its registers and its
+ * memory. The unwind tables, too, are read from the process's memory.
  */
 #ifndef TIDE_COLLECT_ATTACH_REMOTE_STACK_H
 #define TIDE_COLLECT_ATTACH_REMOTE_STACK_H
@@ -13,8 +13,9 @@
 
 #define REMOTE_FRAMES 4096
 
-/* Return addresses, innermost first, and the place where it stands; how many. `end`: of its stack.
- * 0: the stack cannot be followed to its end. */
+/* Fills `frames` with the current address and the return addresses, innermost first, and returns
+ * how many there are. `end` is where the thread's stack ends. 0: the stack cannot be unwound to its
+ * end. */
 uint32_t remote_stack(struct remote_modules *m, const struct user_regs_struct *r, uint64_t end,
                       uint64_t frames[REMOTE_FRAMES]);
 

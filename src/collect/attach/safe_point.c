@@ -9,22 +9,22 @@
 #include "machine/remote.h"
 #include "machine/stopped.h"
 
-#define MALLOC_MOST (UINT64_C(1) << 17) /* what libc has for malloc takes less */
+#define MALLOC_MOST (UINT64_C(1) << 17) /* the code of glibc's malloc takes less */
 #define STACK_MOST  (UINT64_C(64) << 20)
 
-/* What malloc.c exports. */
+/* Functions that glibc's malloc.c exports. */
 static const char *const malloc_names[] = {
     "malloc",       "free",        "calloc",   "realloc",        "memalign",
     "valloc",       "pvalloc",     "mallinfo", "posix_memalign", "aligned_alloc",
     "malloc_stats", "malloc_trim", "mallopt",  "malloc_info",    "malloc_usable_size"};
 
-/* Functions of libc that hold locks which pthread_create or malloc wait for. */
+/* Functions of libc that hold locks which pthread_create or malloc need. */
 static const char *const other_names[] = {
     "fork",   "_Fork",  "__libc_fork", "pthread_create", "__nptl_deallocate_stack",
     "setuid", "setgid", "setresuid",   "setresgid",      "setgroups"};
 
 struct neighbours {
-    uint64_t first, last; /* what is known */
+    uint64_t first, last; /* the functions whose addresses are known */
     uint64_t below, above;
 };
 
@@ -38,8 +38,8 @@ static void narrow(void *context, uint64_t address, uint64_t size)
         n->above = address;
 }
 
-/* The functions of one source file lie together: those that it does not export are between the
- * others, or just beside them. */
+/* The linker puts the functions of one source file next to each other. Those that malloc.c does not
+ * export are between the exported ones, or just beside them. */
 static bool add_malloc(struct safe_points *s)
 {
     struct neighbours n = {UINT64_MAX, 0, s->libc->code_start, s->libc->code_end};
@@ -57,7 +57,7 @@ static bool add_malloc(struct safe_points *s)
     return true;
 }
 
-/* Allocators beside libc's; false: the program's own file has one. */
+/* Adds allocators other than libc's; false: the executable itself has one. */
 static bool add_allocators(struct safe_points *s)
 {
     struct remote_modules *m = s->modules;
@@ -97,12 +97,12 @@ int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err
                        (int)m->pid);
     address_set_add(&s->unsafe, s->loader->code_start, s->loader->code_end);
     if (!add_malloc(s))
-        return err_set(err, -ENOTSUP, "the malloc of process %d is not where glibc has it",
+        return err_set(err, -ENOTSUP, "the malloc of process %d is not where glibc puts it",
                        (int)m->pid);
     if (!add_allocators(s))
         return err_set(err, -ENOTSUP,
-                       "the program of process %d brings a malloc of its own in its executable; "
-                       "that cannot be attached to: start it with 'tidemark run'",
+                       "the program of process %d has its own malloc in its executable, so "
+                       "tidemark cannot attach to it; start it with 'tidemark run'",
                        (int)m->pid);
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         if (remote_function(m, s->libc, other_names[i], &f))
@@ -125,7 +125,7 @@ static bool is_in(const struct address_set *set, uint64_t address)
     return i < set->items.count && address >= set->items.items[i].start;
 }
 
-static bool is_behind_call(const struct safe_points *s, uint64_t address)
+static bool follows_call(const struct safe_points *s, uint64_t address)
 {
     uint8_t code[ARCH_CALL_LONGEST];
     return remote_memory_read(&s->modules->memory, address - sizeof code, code, sizeof code) !=
@@ -144,8 +144,9 @@ static bool is_signal_return(const struct safe_points *s, uint64_t address)
            memcmp(code, REMOTE_SIGNAL_RETURN, sizeof code) == 0;
 }
 
-/* By its call stack, where that can be followed. */
-static bool is_proven(const struct safe_points *s, const struct remote_thread *t, uint64_t end)
+/* Unwinds the stack: false if that fails, or if any frame is in unsafe code. */
+static bool frames_are_safe(const struct safe_points *s, const struct remote_thread *t,
+                            uint64_t end)
 {
     static uint64_t frames[REMOTE_FRAMES];
     uint32_t count = remote_stack(s->modules, &t->registers, end, frames);
@@ -155,8 +156,9 @@ static bool is_proven(const struct safe_points *s, const struct remote_thread *t
     return count > 0;
 }
 
-/* By all that is on its stack. */
-static bool is_clean(const struct safe_points *s, const struct remote_thread *t, uint64_t end)
+/* Searches every word of the stack for return addresses in unsafe code. */
+static bool stack_words_are_safe(const struct safe_points *s, const struct remote_thread *t,
+                                 uint64_t end)
 {
     uint64_t start = stopped_stack(&t->registers) & ~UINT64_C(7);
     bool waits = remote_waits(&t->registers);
@@ -165,7 +167,7 @@ static bool is_clean(const struct safe_points *s, const struct remote_thread *t,
     uint64_t *words = xmalloc(size);
     bool clean = remote_memory_read(&s->modules->memory, start, words, size) == (ssize_t)size;
     for (size_t i = 0; clean && i < size / sizeof *words; i++)
-        clean = (!is_in(where, words[i]) || !is_behind_call(s, words[i])) &&
+        clean = (!is_in(where, words[i]) || !follows_call(s, words[i])) &&
                 !(waits && is_signal_return(s, words[i]));
     free(words);
     return clean;
@@ -177,8 +179,8 @@ bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, b
     uint64_t pointer = stopped_thread_pointer(t->tid, &t->registers);
     const struct remote_region *r = remote_region_at(s->modules, stack);
     if (!r || !(is_first ? r->is_stack : pointer > stack && pointer < r->end))
-        return false;                           /* it is not on its own stack */
-    uint64_t end = is_first ? r->end : pointer; /* no frame is above */
+        return false;                           /* the thread is not on its own stack */
+    uint64_t end = is_first ? r->end : pointer; /* no frame is above this */
     return !is_in(&s->unsafe, remote_pc(&t->registers)) && end - stack <= STACK_MOST &&
-           (is_proven(s, t, end) || is_clean(s, t, end));
+           (frames_are_safe(s, t, end) || stack_words_are_safe(s, t, end));
 }

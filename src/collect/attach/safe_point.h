@@ -1,18 +1,17 @@
 /*
- * safe_point: may a thread that stands still be made to call pthread_create or dlopen?
+ * safe_point: decides whether a stopped thread may be made to call pthread_create or dlopen.
  *
- * Both allocate and take locks of the C library. The thread must hold none of them: it must not be
- * in the allocator, in the loader, or in fork, nor have interrupted one of these. One proof of three
- * will do:
- *
- * - Its call stack can be followed to its end, and has no such function.
- * - No word of its stack is an address behind a call in such code. One that is left over of earlier
- *   calls makes a thread look unsafe that is not.
+ * Both allocate and take locks of the C library. The thread must hold none of these locks: it must
+ * not be in the allocator, in the loader, or in fork, and must not have interrupted one of these.
+ * One of three proofs is enough:
+ * - Its call stack can be unwound to the end, and no such function is on it.
+ * - No word of its stack is a return address in such code. A stale return address of an earlier
+ *   call makes a safe thread look unsafe; this only costs another try.
  * - It waits in a system call that neither the allocator nor the loader makes (a futex of another
- *   kind than their locks), so only a signal handler could have interrupted these, and no handler's
- *   frame is on its stack.
+ *   kind than their locks), so only a signal handler could have interrupted these, and no frame of
+ *   a handler is on its stack.
  *
- * A thread that is not on its own stack (a handler's, a coroutine's) is never taken.
+ * A thread that is not on its own stack (but on that of a handler or a coroutine) is never used.
  */
 #ifndef TIDE_COLLECT_ATTACH_SAFE_POINT_H
 #define TIDE_COLLECT_ATTACH_SAFE_POINT_H
@@ -27,11 +26,11 @@
 struct safe_points {
     struct remote_modules *modules;
     struct address_set unsafe;
-    struct address_set always; /* of these, also in a thread that waits */
+    struct address_set always; /* the part that is unsafe even in a thread that waits */
     struct remote_module *libc, *loader;
 };
 
-/* 0, or a negative errno and a sentence: such a program cannot be attached to. */
+/* Returns 0, or a negative errno and a sentence: it is impossible to attach to such a program. */
 int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err *err);
 void safe_points_release(struct safe_points *s);
 bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first);

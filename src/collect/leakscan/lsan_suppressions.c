@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "symbol/elfimage.h"
 
-#define CODE_MOST 64      /* bytes: a longer function does more than return a text */
-#define TEXT_MOST 1000000 /* as of a file */
+#define CODE_MOST 64      /* bytes: a longer function does more than return a string */
+#define TEXT_MOST 1000000 /* the same limit as for a suppression file */
 
 static bool find_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GElf_Sym *found)
 {
@@ -38,7 +38,7 @@ static bool find_function(Elf *elf, GElf_Sym *found)
     return false;
 }
 
-/* The address that it puts into x0, by adrp and add; 0: something else. */
+/* The address that the code puts into x0 by adrp and add; 0: it does something else. */
 static uint64_t address_in_x0(const uint8_t *code, size_t size, uint64_t address)
 {
     uint32_t words[2];
@@ -54,7 +54,8 @@ static uint64_t address_in_x0(const uint8_t *code, size_t size, uint64_t address
     return 0;
 }
 
-/* The address that it puts into rax, by a lea or a mov of a constant; 0: something else. */
+/* The address that the code puts into rax by a lea or a mov of a constant; 0: it does something
+ * else. */
 static uint64_t address_in_rax(const uint8_t *code, size_t size, uint64_t address)
 {
     for (size_t at = 0; at + 5 <= size; at++) {

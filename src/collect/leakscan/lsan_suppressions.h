@@ -1,9 +1,9 @@
 /*
- * lsan_suppressions: the suppressions that a program has for LeakSanitizer inside it, as the text
+ * lsan_suppressions: the suppressions for LeakSanitizer that a program has built in: the string
  * that its function __lsan_default_suppressions returns.
  *
- * The function is not called: it is read in the program's file, where it is nearly always one
- * address of a text and a return. Files are opened as src/symbol opens them; nothing is executed.
+ * The function is not called. Its code is read from the program's file: nearly always it loads the
+ * address of a string and returns. Files are opened as src/symbol opens them; nothing is executed.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_LSAN_SUPPRESSIONS_H
 #define TIDE_COLLECT_LEAKSCAN_LSAN_SUPPRESSIONS_H
@@ -12,8 +12,8 @@
 
 #define LSAN_FUNCTION "__lsan_default_suppressions"
 
-/* NULL: the program has none. *unread: it has, and what it returns could not be told. Caller frees.
- */
+/* NULL: the program has none. *unread: it has some, but its code could not be understood. The
+ * caller frees the result. */
 char *lsan_suppressions(const char *path, bool *unread);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define PAGE page_bytes()
 
-/* --- what is mapped --------------------------------------------------------------------------- */
+/* --- mappings --------------------------------------------------------------------------------- */
 
 static bool begins_with(const char *text, const char *start)
 {
@@ -69,9 +69,9 @@ const struct region *memory_at(const struct memory *m, uint64_t address)
     return i < m->regions.count && found->start <= address ? found : NULL;
 }
 
-/* --- which pages are there -------------------------------------------------------------------- */
+/* --- resident pages --------------------------------------------------------------------------- */
 
-/* Takes what the runs have, and closes the pagemap. */
+/* Moves the runs into the set, and closes the pagemap. */
 static void take_runs(struct address_set *to, struct page_runs *runs, int fd)
 {
     if (fd >= 0)
@@ -115,9 +115,9 @@ bool memory_find_written(struct memory *m)
     return known;
 }
 
-/* --- what is in them -------------------------------------------------------------------------- */
+/* --- contents --------------------------------------------------------------------------------- */
 
-/* What cannot be read is zero. */
+/* Bytes that cannot be read become zero. */
 static void read_span(const struct remote_memory *m, uint64_t start, uint64_t end, char *out)
 {
     while (start < end) {
@@ -127,7 +127,7 @@ static void read_span(const struct remote_memory *m, uint64_t start, uint64_t en
         out += done;
         if (start == end)
             return;
-        uint64_t next = (start / PAGE + 1) * PAGE; /* beyond this page, which cannot be read */
+        uint64_t next = (start / PAGE + 1) * PAGE; /* skip this page, which cannot be read */
         next = next < end ? next : end;
         memset(out, 0, next - start);
         out += next - start;

@@ -1,9 +1,12 @@
 /*
- * memory: another process's memory: what is mapped, which pages were ever touched, and what is in
- * them.
+ * memory: another process's memory: its mappings, the pages that were ever touched, and their
+ * contents. Nothing is changed there.
  *
- * Nothing is changed there. Pages that the process never touched are not read, as reading would
- * make them resident; they are zeros.
+ * Pages that the process never touched hold zeros. They are not read, because reading would make
+ * them resident.
+ *
+ * Ownership: memory_release frees; {0} is empty. Threads: memory_read may be called by several at a
+ * time, all else by one.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_MEMORY_H
 #define TIDE_COLLECT_LEAKSCAN_MEMORY_H
@@ -16,10 +19,10 @@
 
 enum region_kind {
     REGION_ANONYMOUS,
-    REGION_FILE, /* or memory that is shared in another way */
+    REGION_FILE, /* or memory that is shared by other means */
     REGION_STACK,
     REGION_HEAP,
-    REGION_OURS /* shared with us, or libtidemark.so */
+    REGION_OURS /* ours: memory shared with the collector, or libtidemark.so */
 };
 
 struct region {
@@ -32,31 +35,33 @@ struct region {
 struct memory {
     struct remote_memory remote; /* opened by memory_map */
     VEC(struct region) regions;  /* in order */
-    struct address_set resident; /* of what is writable */
-    bool residency;              /* that is known; else all of it is taken to be */
-    bool only_written;           /* memory_find_written was asked: the rest reads as zeros */
-    struct address_set written;  /* of resident, in order */
+    struct address_set resident; /* the resident pages of the writable mappings */
+    bool residency;              /* `resident` is known; otherwise all pages count as resident */
+    bool only_written; /* memory_find_written has been called: all other pages read as zeros */
+    /* The part of `resident` that was written to since the fork, in order. */
+    struct address_set written;
 };
 
-/* 0, or a negative errno: it may not be looked at, or is gone. */
+/* Returns 0, or a negative errno: the process may not be read, or is gone. */
 int memory_map(struct memory *m, pid_t pid);
 void memory_find_resident(struct memory *m);
 /*
- * Of a forked process: which of those pages it has, or may have, written to since. The others it
- * still shares with its parent or its brothers, so they are as they were at the fork. Pages that a
- * process shares with children of its own cannot be told from those. false: it cannot be found out.
+ * For a forked process: finds the resident pages that it has, or may have, written to since the
+ * fork. The other pages are still shared with its parent or siblings, so they are as they were at
+ * the fork. (Pages that a process shares with its own children look the same as those.) false: this
+ * cannot be found out.
  */
 bool memory_find_written(struct memory *m);
-/* What of it is read; the rest are zeros. */
+/* The ranges that are read; everything else reads as zeros. */
 static inline const struct address_set *memory_there(const struct memory *m)
 {
     return m->only_written ? &m->written : &m->resident;
 }
 /* The mapping that an address is in, or NULL. */
 const struct region *memory_at(const struct memory *m, uint64_t address);
-/* One after the other; zeros where nothing can be read. */
+/* Reads the ranges into `out`, one after the other; zeros where nothing can be read. */
 void memory_read(void *memory, const struct address_range *spans, size_t count, char *out);
-/* 0, or a negative errno: can it be read at all? */
+/* Can the memory be read at all? Returns 0, or a negative errno. */
 int memory_try(const struct memory *m);
 void memory_release(struct memory *m);
 

@@ -1,15 +1,15 @@
 #include "collect/leakscan/not_scanned.h"
 
-/* What the recorder said. */
+/* The reasons that the recorder gives. */
 static const char *const reasons[] = {
     [WIRE_END_THREADS] = "other threads of the program still ran after its destructors, so it was "
                          "not made to wait",
     [WIRE_END_PYTHON] = "other threads of the program still ran after its Python interpreter had "
                         "ended, so it was not made to wait",
-    [WIRE_END_FILTER] = "the program runs under a seccomp filter of its own, so it could not ask "
-                        "to be looked at",
-    [WIRE_END_DESCRIPTORS] = "the program had no file descriptor left to ask to be looked at "
-                             "(ulimit -n)",
+    [WIRE_END_FILTER] =
+        "the program runs under a seccomp filter of its own, so it could not ask for a leak scan",
+    [WIRE_END_DESCRIPTORS] =
+        "the program had no file descriptor left to ask for a leak scan (ulimit -n)",
     [WIRE_END_NO_ANSWER] = "the program could not reach the collector when it ended, or got no "
                            "answer in time",
 };
@@ -25,13 +25,13 @@ void not_scanned_explain(struct target *t, bool no_scan)
     else if (t->scan.left_out)
         target_explain(t, "%s", t->scan.left_out);
     else if (t->profile.execed)
-        target_explain(t, "the program became another one (exec) before it could be looked at");
+        target_explain(t, "the program executed another one (exec) before it could be scanned");
     else if (t->profile.signal)
-        target_explain(t, "the program was killed by signal %d before it could be looked at",
+        target_explain(t, "the program was killed by signal %d before it could be scanned",
                        t->profile.signal);
     else
         target_explain(t, "%s",
                        said ? said
-                            : "the program ended without a word: by a system call of its own, and "
-                              "not through exit or _exit");
+                            : "the program ended by a system call of its own, not through exit or "
+                              "_exit, so it could not be scanned");
 }

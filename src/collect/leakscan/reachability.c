@@ -8,19 +8,19 @@
 #include "machine/registers.h"
 
 #define BUFFER    (1u << 20)
-#define NEAR      256u /* a gap that is read along with what is beside it */
+#define NEAR      256u /* a smaller gap is read together with what is beside it */
 #define AREA_GAP  (UINT64_C(1) << 20)
 #define LOOKAHEAD 32
 #define NONE      UINT32_MAX
 
-#define CELLS_LEAST 1024 /* of an area */
-#define PARTS       4    /* of memory that are read at the same time, at most */
+#define CELLS_LEAST 1024 /* cells of one area, at least */
+#define PARTS       4    /* how many parts of memory are read at the same time, at most */
 #define PART_BYTES  (UINT64_C(4) << 20)
-#define PART_STACK  (1u << 20) /* RLIMIT_STACK may be the program's and small */
+#define PART_STACK  (1u << 20) /* RLIMIT_STACK may be the program's own, and small */
 
-#define SEEN_AGAIN REACHES /* a state for a while */
+#define SEEN_AGAIN REACHES /* a temporary state */
 
-/* --- which block is it? ----------------------------------------------------------------------- */
+/* --- finding the block of an address ---------------------------------------------------------- */
 
 void reachability_add(struct reachability *f, uint64_t address, uint64_t size)
 {
@@ -34,7 +34,7 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Several tables were added, one after the other. */
+/* Sorts the blocks: several tables were added, one after the other. */
 static void put_in_order(struct reachability *f)
 {
     struct reachability_block *b = f->blocks.items;
@@ -58,7 +58,7 @@ static uint64_t end_of(const struct reachability_block *b)
     return b->address + b->size;
 }
 
-/* Is it as large as what stands before the elements of an array? */
+/* Can the block be only the length field in front of the elements of an array? */
 static bool may_be_empty_array(const struct reachability_block *b)
 {
     return b->size == 8 || (b->size == 16 && b->address % 16 == 0);
@@ -97,7 +97,7 @@ void reachability_ready(struct reachability *f, reachability_read *read, void *c
         }
         if (!a.end)
             a = (struct reachability_area){.start = b[i].address, .first = (uint32_t)i, .shift = 4};
-        /* one more: an array may begin there */
+        /* One byte more: an array may begin there. */
         a.end = end_of(&b[i]) >= a.end ? end_of(&b[i]) + 1 : a.end;
         high = a.end > high ? a.end : high;
     }
@@ -123,12 +123,14 @@ static const uint32_t *cell_of(const struct reachability *f, const struct reacha
     return &f->cells.items[a->first_cell + ((address - a->start) >> a->shift)];
 }
 
-/* `ended`: the block that ends at the address, if it may be an empty array. */
+/* The block that holds an address. *ended: the block that ends at the address, if it may be an
+ * empty array. */
 static uint32_t block_in(const struct reachability *f, const struct reachability_area *a,
                          const uint32_t *cell, uint64_t address, uint32_t *ended)
 {
     const struct reachability_block *b = f->blocks.items;
-    uint32_t low = cell[0]; /* the first that begins after the address; no branch can be guessed */
+    /* First block after the address; branch-free search: no branch could be predicted. */
+    uint32_t low = cell[0];
     for (uint32_t count = cell[1] - low; count;) {
         uint32_t half = count / 2;
         bool after = b[low + half].address <= address;
@@ -153,7 +155,7 @@ uint32_t reachability_find(const struct reachability *f, uint64_t address)
     return a ? block_in(f, a, cell_of(f, a, address), address, &ended) : NONE;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- reading words ---------------------------------------------------------------------------- */
 
 static void mark(struct reachability *f, uint32_t block)
 {
@@ -175,21 +177,23 @@ void reachability_word(struct reachability *f, uint64_t word)
         *vec_push(&f->ended) = ended;
 }
 
-/* What blocks point to, of a part of them that is read by one thread. */
+/* The pointers of some of the blocks, which one thread reads. */
 struct notes {
     const struct reachability *reach;
-    uint32_t first, end;    /* blocks */
-    VEC(uint32_t) pointers; /* of each block: how many, and to which */
-    size_t open;            /* in it: those of the block that is being read, */
-    uint32_t begun;         /* which is the one before this */
-    VEC(uint32_t) empty;    /* blocks whose last word is 0, and which may be empty arrays */
+    uint32_t first, end;    /* the numbers of the blocks: [first, end) */
+    VEC(uint32_t) pointers; /* for each block: how many pointers, then their targets */
+    /* In `pointers`: where the entry of the current block begins. */
+    size_t open;
+    uint32_t begun;      /* the number after the current block's */
+    VEC(uint32_t) empty; /* blocks whose last word is 0 and which may be empty arrays */
     char *buffer;
     pthread_t reader;
     bool has_reader;
 };
 
-/* A pointer was found: `from` has it, or NONE. `taker` is a reach for roots, else notes. `to` may
- * have REACHABILITY_PAST_END. */
+/* Called for each pointer that is found. `from` is the block that holds it, or NONE. `taker` is a
+ * struct reachability for roots, otherwise struct notes. `to` may have REACHABILITY_PAST_END
+ * set. */
 typedef void take_pointer(void *taker, uint32_t from, uint64_t word, uint32_t to);
 
 static void take_root(void *taker, uint32_t from, uint64_t word, uint32_t to)
@@ -208,13 +212,14 @@ static void take_malloc_state(void *taker, uint32_t from, uint64_t word, uint32_
     struct reachability *f = taker;
     (void)from;
     if (to & REACHABILITY_PAST_END)
-        return; /* the header of a free chunk may begin where a block ends */
+        return; /* where a block ends, the header of a free chunk may begin */
     const struct reachability_block *b = &f->blocks.items[to];
     if (b->size <= 16 || word - b->address != glibc_next_chunk(b->size))
         mark(f, to);
 }
 
-/* Notes that the blocks up to this one, and after the last that had any, have no pointers. */
+/* Adds empty entries for the blocks since the last one that had pointers, and begins the entry of
+ * `block`. */
 static void begin_block(struct notes *n, uint32_t block)
 {
     for (; n->begun <= block; n->begun++) {
@@ -223,7 +228,8 @@ static void begin_block(struct notes *n, uint32_t block)
     }
 }
 
-/* A pointer to itself keeps nothing, and a second one to the same block no more than the first. */
+/* A pointer to its own block keeps nothing alive, and a second pointer to the same block adds
+ * nothing. */
 static void take_note(void *taker, uint32_t from, uint64_t word, uint32_t to)
 {
     struct notes *n = taker;
@@ -237,8 +243,8 @@ static void take_note(void *taker, uint32_t from, uint64_t word, uint32_t to)
     *vec_push(&n->pointers) = to;
 }
 
-/* Words that may be pointers, several at a time, so that looks into the tables overlap. */
-struct looks {
+/* A batch of words that may be pointers: several table lookups overlap. */
+struct lookups {
     unsigned count;
     struct {
         uint64_t word;
@@ -248,8 +254,8 @@ struct looks {
     } items[LOOKAHEAD];
 };
 
-static inline void looks_finish(const struct reachability *f, struct looks *l, take_pointer *take,
-                                void *taker)
+static inline void lookups_finish(const struct reachability *f, struct lookups *l,
+                                  take_pointer *take, void *taker)
 {
     for (unsigned i = 0; i < l->count; i++)
         __builtin_prefetch(&f->blocks.items[l->items[i].cell[0]]);
@@ -264,7 +270,7 @@ static inline void looks_finish(const struct reachability *f, struct looks *l, t
     l->count = 0;
 }
 
-static inline void take_words(const struct reachability *f, struct looks *l, const char *bytes,
+static inline void take_words(const struct reachability *f, struct lookups *l, const char *bytes,
                               size_t size, uint32_t from, take_pointer *take, void *taker)
 {
     for (size_t at = 0; at + 8 <= size; at += 8) {
@@ -283,7 +289,7 @@ static inline void take_words(const struct reachability *f, struct looks *l, con
         l->items[l->count].cell = cell;
         l->items[l->count++].from = from;
         if (l->count == LOOKAHEAD)
-            looks_finish(f, l, take, taker);
+            lookups_finish(f, l, take, taker);
     }
 }
 
@@ -291,13 +297,13 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
                        uint32_t from, take_pointer *take, void *taker)
 {
     uint64_t start = range.start, end = range.end;
-    struct looks looks = {.count = 0};
+    struct lookups lookups = {.count = 0};
     start = (start + 7) & ~UINT64_C(7);
     while (start + 8 <= end) {
         struct address_range s = {start, end - start > BUFFER ? start + BUFFER : end};
         f->read(f->context, &s, 1, buffer);
-        take_words(f, &looks, buffer, s.end - s.start, from, take, taker);
-        looks_finish(f, &looks, take, taker);
+        take_words(f, &lookups, buffer, s.end - s.start, from, take, taker);
+        lookups_finish(f, &lookups, take, taker);
         start = s.end;
     }
 }
@@ -318,14 +324,14 @@ void reachability_from(struct reachability *f, uint64_t start, uint64_t end, boo
 
 /* --- from block to block ---------------------------------------------------------------------- */
 
-/* Blocks from `first` to before `end`, which are near each other. */
+/* Notes the pointers in blocks [first, end), which are near each other in memory. */
 static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t last_address)
 {
     const struct reachability *f = n->reach;
     const struct reachability_block *b = f->blocks.items;
     uint64_t start = b[first].address;
     struct address_range s = {start, last_address};
-    struct looks looks = {.count = 0};
+    struct lookups lookups = {.count = 0};
     f->read(f->context, &s, 1, n->buffer);
     for (uint32_t i = first; i < end; i++) {
         if (may_be_empty_array(&b[i])) {
@@ -334,9 +340,9 @@ static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t 
             if (!length)
                 *vec_push(&n->empty) = i;
         }
-        take_words(f, &looks, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
+        take_words(f, &lookups, n->buffer + (b[i].address - start), b[i].size, i, take_note, n);
     }
-    looks_finish(f, &looks, take_note, n);
+    lookups_finish(f, &lookups, take_note, n);
 }
 
 static void *note_part(void *part)
@@ -376,7 +382,7 @@ unsigned reachability_threads(uint64_t bytes)
     return bytes / PART_BYTES < most ? (unsigned)(bytes / PART_BYTES) + 1 : most;
 }
 
-/* Parts of about the same number of bytes: how many. */
+/* Divides the blocks into parts of about the same number of bytes. Returns how many. */
 static unsigned divide(const struct reachability *f, struct notes parts[PARTS])
 {
     uint32_t count = (uint32_t)f->blocks.count;
@@ -396,14 +402,14 @@ static unsigned divide(const struct reachability *f, struct notes parts[PARTS])
     return n + 1;
 }
 
-static void tell_empty(struct reachability *f, struct notes *n)
+static void mark_empty_arrays(struct reachability *f, struct notes *n)
 {
     for (size_t i = 0; i < n->empty.count; i++)
         f->blocks.items[n->empty.items[i]].empty = true;
     vec_release(&n->empty);
 }
 
-/* The process stands still meanwhile, and leaves us its processor. */
+/* Uses several threads: the process is stopped meanwhile, so its processor is free. */
 void reachability_note(struct reachability *f)
 {
     struct notes parts[PARTS];
@@ -432,13 +438,14 @@ void reachability_note(struct reachability *f)
         vec_release(&n->pointers);
     }
     for (unsigned i = 0; i < count; i++)
-        tell_empty(f, &parts[i]);
+        mark_empty_arrays(f, &parts[i]);
 }
 
 #define NO_ROOT UINT64_MAX
 
-/* What was found, and all that it leads to, from one state into another. With a root, each of them
- * has its number from then on, in place of its pointers, which are not needed again. */
+/* Takes the blocks in `found`, and everything that they lead to, from one state to another. If
+ * `root` is given, the number of the root replaces the index of each block's pointers, which is not
+ * needed again. */
 static void spread(struct reachability *f, unsigned from, unsigned to, uint64_t root)
 {
     while (f->found.count) {
@@ -458,10 +465,11 @@ static void spread(struct reachability *f, unsigned from, unsigned to, uint64_t 
 }
 
 /*
- * Each block that none before it leads to may be lost, and one of them later leads to it. In the
- * other order it is the later one that comes first; none before leads to it either.
+ * Takes every block that no earlier block leads to as a candidate. Then visits the candidates in
+ * reverse order: one that no later candidate leads to is lost, as no earlier block leads to it
+ * either.
  */
-static void tell_lost(struct reachability *f)
+static void classify_lost(struct reachability *f)
 {
     VEC(uint32_t) firsts = {0};
     for (uint32_t i = 0; i < f->blocks.count; i++)
@@ -496,7 +504,7 @@ void reachability_run(struct reachability *f)
         if (f->blocks.items[f->ended.items[i]].empty)
             mark(f, f->ended.items[i]);
     spread(f, REACH_UNKNOWN, REACH_REACHABLE, NO_ROOT);
-    tell_lost(f);
+    classify_lost(f);
 }
 
 void reachability_release(struct reachability *f)

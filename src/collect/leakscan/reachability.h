@@ -1,23 +1,27 @@
 /*
- * reachability: which blocks can still be got at, from words in memory that may be pointers.
+ * reachability: which blocks the program can still reach, judged by the words in memory that may be
+ * pointers.
  *
- * Any aligned word that holds an address inside a block keeps it: at its beginning or further in,
- * but not one past its end, unless the block is an empty C++ array: those of a type with a
- * destructor have their length before the first element, so that the array begins where the block
- * ends. Such a block has 8 or 16 bytes, the last 8 of which are 0. What is reached from the roots
- * is reachable, and so is what reachable blocks point to. Of the rest a block is lost if no other
- * of the rest leads to it; what lost blocks lead to is indirect. Blocks that lead to each other in
- * a circle, with nothing else leading there: the one with the lowest address is lost, the others
- * indirect. Each indirect block belongs to one lost block, its root, that leads to it: to one of
- * them, where several do.
+ * Any aligned word that holds an address inside a block keeps the block alive, wherever in the
+ * block it points. An address one past the end does not, with one exception: an empty C++ array
+ * whose type has a destructor. Such an array has its length in front of the first element, so it
+ * begins where the block ends. Its block has 8 or 16 bytes, the last 8 of which are 0.
  *
- * In this order: reachability_add for all blocks, reachability_ready; reachability_word and
- * reachability_from for the roots and reachability_note for the blocks, which read memory; then
- * reachability_run, which does not. So all of memory is read once, in order, however the blocks are
- * linked: the process stands still meanwhile.
+ * Blocks that roots point to are reachable, and so is everything that reachable blocks lead to. Of
+ * the rest, a block is lost if no other block of the rest leads to it. Blocks that lost blocks lead
+ * to are indirect. If blocks lead to each other in a circle that nothing else leads to, the one
+ * with the lowest address is lost and the others are indirect. Each indirect block belongs to one
+ * lost block that leads to it, its root.
  *
- * Memory is read through a function, as the process's is far away; reachability_note calls it from
- * several threads. About 32 bytes a block, and 4 for each pointer in one.
+ * Call reachability_add for all blocks, then reachability_ready. Then reachability_word and
+ * reachability_from take the roots and reachability_note the blocks: these read memory. At last
+ * reachability_run, which does not. So memory is read once and in order, however the blocks are
+ * linked, and the process is stopped only for that time.
+ *
+ * Memory is read through a callback, which reachability_note calls from several threads. About 32
+ * bytes are needed for each block, and 4 for each pointer in one.
+ *
+ * Ownership: reachability_release frees; {0} is empty. Threads: one, except for the callback.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_REACHABILITY_H
 #define TIDE_COLLECT_LEAKSCAN_REACHABILITY_H
@@ -32,33 +36,36 @@ typedef void reachability_read(void *context, const struct address_range *ranges
                                char *out);
 
 #define REACHABILITY_PAST_END                                                                      \
-    (UINT32_C(1) << 31) /* one past its end: it counts if that is an array */
+    (UINT32_C(1) << 31) /* one past the end: counts only if the block is an empty array */
 
 struct reachability_block {
-    uint64_t address : 48, state : 15; /* enum reach */
+    uint64_t address : 48, state : 15; /* state: of enum reach */
     uint64_t empty : 1;                /* it is an empty array */
-    uint64_t size; /* later: where its pointers are in reach.pointers; in the end, of lost and
-                      indirect ones, the number of the root */
+    /* The size in bytes. Then the index of the block's entry in reach.pointers. In the end, for
+     * lost and indirect blocks, the number of the root. */
+    uint64_t size;
 };
 
-/* Blocks with no large gaps between them. */
+/* A run of blocks with no large gaps between them. */
 struct reachability_area {
     uint64_t start, end;
     size_t first_cell;
-    uint32_t first; /* block */
-    uint32_t shift; /* a cell is so many bits of the address */
+    uint32_t first; /* number of its first block */
+    uint32_t shift; /* a cell spans 1 << shift bytes */
 };
 
 struct reachability {
     VEC(struct reachability_block) blocks; /* in order of address */
     VEC(struct reachability_area) areas;
-    VEC(uint32_t) cells; /* how many blocks begin before the cell; one more at an area's end */
-    uint64_t low, span;  /* of all blocks */
-    VEC(uint32_t) found; /* and not looked into yet */
-    VEC(uint32_t) ended; /* blocks with a root one past their end */
+    /* How many blocks begin before each cell, and one more entry at an area's end. */
+    VEC(uint32_t) cells;
+    uint64_t low, span;  /* the addresses of all blocks */
+    VEC(uint32_t) found; /* reached, but their pointers not followed yet */
+    VEC(uint32_t) ended; /* blocks that a root points one past the end of */
     VEC(uint32_t)
-    pointers;     /* of each block: how many, and to which; perhaps REACHABILITY_PAST_END */
-    size_t roots; /* lost blocks */
+    /* For each block: how many pointers, then their targets, perhaps with REACHABILITY_PAST_END. */
+    pointers;
+    size_t roots; /* how many blocks are lost */
     reachability_read *read;
     void *context;
     char *buffer;
@@ -66,20 +73,20 @@ struct reachability {
 
 void reachability_add(struct reachability *f, uint64_t address, uint64_t size);
 void reachability_ready(struct reachability *f, reachability_read *read, void *context);
-/* A word of a root. */
+/* Takes one word as a root. */
 void reachability_word(struct reachability *f, uint64_t word);
 /*
- * A part of memory whose words are roots, except what belongs to blocks. `malloc_state`: libc's own
- * data, which has pointers to free chunks: their headers are in the last word of the block before,
- * and no pointers to that.
+ * Takes the words of a range of memory as roots, except those inside blocks. `malloc_state`: the
+ * range is libc's own data. Its pointers to free chunks point to the last word of the block before
+ * the chunk, and must not keep that block alive.
  */
 void reachability_from(struct reachability *f, uint64_t start, uint64_t end, bool malloc_state);
 void reachability_note(struct reachability *f);
 /* How many threads reachability_note uses for so many bytes of blocks. */
 unsigned reachability_threads(uint64_t bytes);
-/* Then reach.blocks have their states. */
+/* Call it last. Afterwards reach.blocks have their states. */
 void reachability_run(struct reachability *f);
-/* The number of the block that an address is in; UINT32_MAX: none. */
+/* The number of the block that holds an address; UINT32_MAX: none. */
 uint32_t reachability_find(const struct reachability *f, uint64_t address);
 void reachability_release(struct reachability *f);
 

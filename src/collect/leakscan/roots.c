@@ -8,7 +8,7 @@
 
 #define HEADER       UINT64_C(4096) /* bytes of a file that hold its program headers */
 #define RED_ZONE     STOPPED_RED_ZONE
-#define LOADERS_MOST (1ull << 20) /* an allocator that was there first took more at once */
+#define LOADERS_MOST (1ull << 20) /* an allocator that was initialised first took more at once */
 
 void roots_at_start(const struct memory *m, uint64_t thread_pointer, struct address_set *out)
 {
@@ -28,7 +28,8 @@ struct module_data {
     struct address_set all, libcs, ours;
 };
 
-/* What the file at `start` has for writing, .bss included; `header` is its first page. */
+/* Adds the writable segments of the file that is mapped at `start`, .bss included. `header` holds
+ * its first page. */
 static void add_segments(const struct region *m, const char *header, struct address_set *out)
 {
     Elf64_Ehdr elf;
@@ -55,7 +56,8 @@ static void add_segments(const struct region *m, const char *header, struct addr
 
 static void find_module_data(const struct memory *m, struct module_data *out)
 {
-    /* Their first pages are not writable, so their residency is not known: they are read. */
+    /* The first pages of files are not writable, so `resident` does not list them: read them all
+     * the same. */
     struct memory plain = {.remote = m->remote};
     char header[HEADER];
     address_set_add(&plain.resident, 0, UINT64_MAX);
@@ -89,16 +91,16 @@ static bool is_in(const struct region *m, uint64_t address)
     return m && address >= m->start && address < m->end;
 }
 
-/* Of a thread's storage and descriptor, in this region. */
+/* The end of a thread's storage and descriptor in this mapping. */
 static uint64_t storage_end(const struct region *m, uint64_t pointer)
 {
     return m->end - pointer > STOPPED_ABOVE_POINTER ? pointer + STOPPED_ABOVE_POINTER : m->end;
 }
 
 /*
- * glibc puts a thread's storage and descriptor at the top of its stack. A thread may be on another
- * stack for now (of a signal handler, a coroutine): then all of its own counts. A stack in a block
- * is followed as that.
+ * glibc puts a thread's storage and descriptor at the top of its stack. If the thread is on another
+ * stack for now (of a signal handler or a coroutine), all of its own stack counts. A stack inside a
+ * heap block is followed like any other block.
  */
 static void add_stack(const struct root_facts *f, const struct reachability *reach,
                       const struct root_thread *t, struct address_set *out)
@@ -121,8 +123,8 @@ static void add_stack(const struct root_facts *f, const struct reachability *rea
 }
 
 /*
- * Stacks of threads that have ended are kept by glibc for those that come, and with them the
- * thread's descriptor, which holds on to its storage. What else is on such a stack is stale.
+ * glibc keeps the stacks of ended threads for new ones, and with each stack the thread's
+ * descriptor, which points to the thread's storage. Everything else on such a stack is stale.
  */
 static void add_descriptor(const struct memory *m, const struct region *stack,
                            struct address_set *out)
@@ -148,7 +150,8 @@ static void add_descriptors(const struct memory *m, struct address_set *out)
     }
 }
 
-/* The first thread's. If none is there now, all of it counts. */
+/* Where the live part of the first thread's stack begins. If no thread is on it now, all of it
+ * counts. */
 static uint64_t stack_start(const struct root_facts *f, const struct region *m)
 {
     uint64_t from = m->end;
@@ -158,7 +161,7 @@ static uint64_t stack_start(const struct root_facts *f, const struct region *m)
     return from == m->end || from - m->start < RED_ZONE ? m->start : from - RED_ZONE;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all roots -------------------------------------------------------------------------------- */
 
 void roots_take(const struct root_facts *f, struct reachability *reach)
 {

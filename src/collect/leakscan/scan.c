@@ -17,10 +17,11 @@
 #define TRIES       50
 #define TRY_NAP_NS  200000
 #define LEAKS_LABEL "leaks"
-#define FORESEEN    (UINT64_C(1) << 24) /* blocks: the program may write nonsense about them */
+#define FORESEEN    (UINT64_C(1) << 24) /* blocks: a limit, in case the program reports nonsense */
 
-/* What a look takes, in ns of processor time: to find pages that are shared; by all threads that
- * read, for a byte and for a block; afterwards for a block, and of that to sum it up. */
+/* What a scan costs, in ns of processor time: to find out whether a page is shared; to read a byte
+ * or a block, over all threads that read; to follow a block's pointers afterwards, and the part of
+ * that which sums it up. */
 #define COST_PAGE  150
 #define COST_BYTE  1
 #define COST_BLOCK 100
@@ -35,16 +36,17 @@ static uint64_t since_start_ns(const struct target *t)
 void scan_prepare(struct target *t, uint64_t thread_pointer)
 {
     struct memory m = {0};
-    if (t->scan.loader.items.count || memory_map(&m, t->pid) != 0) /* forked: as its parent's */
+    /* A forked process has its parent's. */
+    if (t->scan.loader.items.count || memory_map(&m, t->pid) != 0)
         return;
     roots_at_start(&m, thread_pointer, &t->scan.loader);
     memory_release(&m);
 }
 
-/* --- what is read while it stands still ------------------------------------------------------- */
+/* --- while the process is stopped ------------------------------------------------------------- */
 
-/* A thread is in the middle of realloc: where its block is now, with all its pointers, is not
- * known. */
+/* Is a thread in the middle of realloc? Then nobody knows where its block is, with all its
+ * pointers. */
 static bool is_reallocating(const struct target *t)
 {
     for (size_t i = 0; i < t->readers.count; i++)
@@ -61,7 +63,8 @@ static void mark_moment(struct scanning *s)
         marks_add(t, LEAKS_LABEL, s->time_ns);
     } else if (s->kind == SCAN_EXIT) {
         target_boundary(t, s->time_ns);
-        vec_last(&t->boundaries)->marked = true; /* it stays: what comes after is apart */
+        /* It is kept: changes after the scan are counted apart. */
+        vec_last(&t->boundaries)->marked = true;
     }
     target_drain(t, s->time_ns);
     drain_look(t, s->time_ns);
@@ -140,8 +143,8 @@ static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct 
     return -ETIME;
 }
 
-/* That it would take too long is plain before anything is read. */
-static bool is_hopeless(struct scanning *s)
+/* Would the scan take too long, judged before anything is read? */
+static bool is_too_costly(struct scanning *s)
 {
     const struct target *t = s->target;
     const struct profile *p = &t->profile;
@@ -151,12 +154,12 @@ static bool is_hopeless(struct scanning *s)
     if (!block_index_count(t) || cost_ns <= s->limit_ns)
         return false;
     refuse(s, cost_ns, block_index_count(t), &err);
-    s->estimate_ns = block_index_count(t) * COST_REACH; /* they are summed up all the same */
+    s->estimate_ns = block_index_count(t) * COST_REACH; /* the blocks are summed up nevertheless */
     s->unreachable = xstrdup(err.text);
     return true;
 }
 
-/* Does it take no longer than it may? */
+/* Returns 0 if the scan fits into its limit. */
 static int check_cost(struct scanning *s, struct err *err)
 {
     const struct target *t = s->target;
@@ -183,9 +186,10 @@ static int check_cost(struct scanning *s, struct err *err)
     return 0;
 }
 
-/* --- sums without reach ----------------------------------------------------------------------- */
+/* --- summing up without reachability ---------------------------------------------------------- */
 
-/* What is not resident of a block; `span` is the first part that does not end before it. */
+/* The bytes of a block that are not resident; `span` is the first range that does not end before
+ * the block. */
 static uint64_t untouched_of(const struct address_set *there, size_t *span, uint64_t address,
                              uint64_t size)
 {
@@ -215,10 +219,10 @@ static void sum_block(void *context, const struct block *b, bool inherited)
     live_summary_add(&s->summary, s->target, b, REACH_UNKNOWN, untouched);
 }
 
-/* It is not known what points to the blocks; what there is, and how old, can only be seen now. If
- * there is no time when a process begins to end, there would be no more to tell than when it has
+/* Sums up the blocks without knowing what points to them. Their number and age can only be seen
+ * now. If a process that begins to end has no time for it, target_pause does the same when it has
  * ended. */
-static void sum_plainly(struct scanning *s)
+static void sum_without_reachability(struct scanning *s)
 {
     struct target *t = s->target;
     struct plain_sum k = {.scanning = s};
@@ -233,7 +237,7 @@ static void sum_plainly(struct scanning *s)
     s->summed = true;
 }
 
-static void look(struct scanning *s, bool stops_threads)
+static void read_memory(struct scanning *s, bool stops_threads)
 {
     struct target *t = s->target;
     struct stopped_threads h = {0};
@@ -258,20 +262,20 @@ static void look(struct scanning *s, bool stops_threads)
         seen = memory_try(&s->memory);
     }
     if (!code && (seen == -ENOENT || seen == -ESRCH))
-        code = err_set(&err, seen, "the program was gone before it could be looked at");
+        code = err_set(&err, seen, "the program was gone before it could be scanned");
     else if (!code && seen)
         code = err_set(&err, seen,
-                       "the program's memory could not be read: %s; looking into it must be "
-                       "permitted ('tidemark doctor' tells what forbids it)",
+                       "the program's memory could not be read: %s; reading it must be permitted "
+                       "('tidemark doctor' says what forbids it)",
                        strerror(-seen));
     if (!code && block_index_count(t))
         code = check_cost(s, &err);
     if (!code && block_index_count(t) && !follow_pointers(s, &h))
         code = err_set(&err, -ESRCH, "the program's blocks could not be read");
     if (code)
-        sum_plainly(s);
+        sum_without_reachability(s);
     if (s->footprint)
-        footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+        footprint_read(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                        stops_threads ? !code : stop_threads_count(t->pid) == 1);
     block_index_release(t);
     stop_threads_end(&h);
@@ -279,40 +283,40 @@ static void look(struct scanning *s, bool stops_threads)
     s->unreachable = code ? xstrdup(err.text) : NULL;
 }
 
-/* --- who looks -------------------------------------------------------------------------------- */
+/* --- on a thread of its own ------------------------------------------------------------------- */
 
-static void *look_and_stop(void *scanning)
+static void *stop_and_read(void *scanning)
 {
     struct scanning *s = scanning;
-    look(s, true);
+    read_memory(s, true);
     s->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
 
-void scan_look(struct scanning *s)
+void scan_read(struct scanning *s)
 {
     pthread_t stopper;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
     drain_look(t, since_start_ns(t));
-    if (is_hopeless(s)) {
+    if (is_too_costly(s)) {
         mark_moment(s);
-        sum_plainly(s);
+        sum_without_reachability(s);
         if (s->footprint)
-            footprint_look(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
+            footprint_read(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                            stop_threads_count(t->pid) == 1);
         return;
     }
-    bool stands_still = s->waiting && (!block_index_count(t) || stop_threads_count(t->pid) == 1);
-    if (stands_still || pthread_create(&stopper, NULL, look_and_stop, s) != 0)
-        look(s, false);
+    bool is_still = s->waiting && (!block_index_count(t) || stop_threads_count(t->pid) == 1);
+    if (is_still || pthread_create(&stopper, NULL, stop_and_read, s) != 0)
+        read_memory(s, false);
     else
         pthread_join(stopper, NULL);
 }
 
-/* --- what comes of it ------------------------------------------------------------------------- */
+/* --- summing up with reachability ------------------------------------------------------------- */
 
-/* What a lost block leads to, and the row that it is in. */
+/* What a lost block leads to, and the row that it belongs to. */
 struct root {
     uint64_t bytes;
     uint32_t blocks, row;
@@ -321,8 +325,8 @@ struct root {
 struct summing {
     struct scanning *scanning;
     struct live_summary *live_summary;
-    size_t span;        /* in scanning->memory.resident */
-    struct root *roots; /* by their numbers in reach */
+    size_t span;        /* index into scanning->memory.resident */
+    struct root *roots; /* by the root numbers of struct reachability */
 };
 
 static void sum_up(struct summing *k, const struct reachability_block *seen,
@@ -348,7 +352,7 @@ static void sum_up(struct summing *k, const struct reachability_block *seen,
     }
 }
 
-/* Each lost row gets what its blocks lead to. */
+/* Adds to each lost row what its blocks lead to. */
 static void add_led(struct summing *k)
 {
     for (size_t i = 0; i < k->scanning->reach.roots; i++) {
@@ -385,7 +389,8 @@ void scan_finish(struct scanning *s)
     live_summary->scan.held_ns = s->held_ns;
     live_summary->scan.residency = s->memory.residency;
     live_summary->scan.unreachable = s->unreachable;
-    live_summary->looked = !s->left_out; /* else what was seen when it began to end stands */
+    /* Otherwise what was seen when the process began to end stays. */
+    live_summary->looked = !s->left_out;
     k.roots = xcalloc(s->reach.roots + 1, sizeof *k.roots);
     for (size_t i = 0; i < s->blocks.count; i++)
         sum_up(&k, &s->reach.blocks.items[i], &s->blocks.items[i]);

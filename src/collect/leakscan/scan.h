@@ -1,13 +1,14 @@
 /*
- * scan: a look at all live blocks of a process: what points to them, and which of their pages were
+ * scan: examines all live blocks of a process: what points to them, and which of their pages were
  * ever touched. docs/leaks.md explains it to users.
  *
- * A look that would take longer than limit_ns is left out: what it would take is known once the
- * pages are. Of a forked process only what it wrote since the fork is read then (scan_forked.h).
+ * A scan that would take longer than limit_ns is left out; the estimate is made once the resident
+ * pages are known. For a forked process, only the pages that it has written to since the fork are
+ * read (scan_forked.h).
  *
- * scan_look has the process stand still while it reads its memory, and lets it go. A process with
- * one thread that waits for us anyway is not touched at all. scan_finish then sums up what was
- * found, which takes as long again, and adds it to the target; no events may be read in between.
+ * scan_read stops the process, reads its memory and lets it go. A process with one thread that
+ * waits for the collector anyway is not touched at all. scan_finish then sums up the result, which
+ * takes as long again, and adds it to the target. No events may be read in between.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_SCAN_H
 #define TIDE_COLLECT_LEAKSCAN_SCAN_H
@@ -17,7 +18,7 @@
 #include "collect/leakscan/reachability.h"
 #include "collect/counting/target.h"
 
-/* What reachability does not know of a block. */
+/* What struct reachability does not store about a block. */
 struct scanned_block {
     uint64_t size;
     uint32_t slack, site, birth;
@@ -27,26 +28,28 @@ struct scanned_block {
 struct scanning {
     struct target *target;
     enum scan_kind kind;
-    const struct wire_request *waiting; /* its thread that waits for our answer; NULL: none */
-    struct footprint_look *footprint;   /* to be filled while it stands still; NULL: none */
-    uint64_t limit_ns;                  /* of processor time, for all of it (end_budget.h) */
-    uint64_t cost_ns;                   /* that another thread used for it */
-    uint64_t estimate_ns;               /* of what was done, by counts; the sums afterwards too */
-    bool left_out;                      /* it would have taken longer */
-    bool in_flight; /* a thread stands in the middle of realloc: nobody knows where its block is */
+    /* The request of the thread that waits for our answer; NULL: none. */
+    const struct wire_request *waiting;
+    struct footprint_reading *footprint; /* to be filled while the process is stopped; NULL: none */
+    uint64_t limit_ns; /* limit of processor time for the whole scan (end_budget.h) */
+    uint64_t cost_ns;  /* processor time that another thread used for it */
+    /* Estimated from counts: what the work so far and the sums afterwards cost. */
+    uint64_t estimate_ns;
+    bool left_out;  /* the scan would have taken longer than limit_ns */
+    bool in_flight; /* a thread is in the middle of realloc, so its block may be anywhere */
     uint64_t time_ns, held_ns;
-    uint32_t tick; /* the last one before it */
+    uint32_t tick; /* the last tick before the scan */
     struct memory memory;
     struct reachability reach;
-    VEC(struct scanned_block) blocks; /* the same as reach.blocks */
-    struct live_summary summary;      /* where no reach is known: its rows, if `summed` */
+    VEC(struct scanned_block) blocks; /* parallel to reach.blocks */
+    struct live_summary summary; /* valid if `summed`: the rows, where reachability is unknown */
     bool summed;
-    char *unreachable; /* why no reach is known; NULL: it is */
+    char *unreachable; /* why reachability is unknown; NULL: it is known */
 };
 
-void scan_look(struct scanning *s);
+void scan_read(struct scanning *s);
 void scan_finish(struct scanning *s);
-/* When a process said hello: what must be known from the start. */
+/* Call it when a process connects: finds what must be known from the start. */
 void scan_prepare(struct target *t, uint64_t thread_pointer);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * scan_forked: what points to the blocks of a forked process, when only the pages are read that it
+ * scan_forked: what points to the blocks of a forked process, if only the pages are read that it
  * has written to since the fork (memory_find_written).
  *
  * Its own blocks are younger than the fork, so nothing that was written before can point to them.
- * What it inherited is not classified again for each process, and a live inherited block keeps
- * whatever it points to, whether it is itself reachable or not.
+ * The blocks that it inherited are not classified again for each process. A live inherited block
+ * keeps alive whatever it points to, whether it is reachable itself or not.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_SCAN_FORKED_H
 #define TIDE_COLLECT_LEAKSCAN_SCAN_FORKED_H
@@ -13,7 +13,7 @@
 #include "collect/leakscan/memory.h"
 #include "collect/counting/target.h"
 
-/* Takes the words of inherited blocks as roots into `reach`, which is ready and has the process's
+/* Takes the words of inherited blocks as roots into `reach`, which is ready and holds the process's
  * own blocks. */
 void scan_forked_roots(struct target *t, struct memory *m, struct reachability *reach);
 

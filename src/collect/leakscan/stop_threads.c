@@ -15,11 +15,11 @@
 #include "collect/proc/proc.h"
 #include "machine/stopped.h"
 
-#define PATIENCE_NS UINT64_C(2000000000) /* for a thread to stop */
+#define PATIENCE_NS UINT64_C(2000000000) /* how long to wait for a thread to stop */
 #define YIELDS      64
 #define NAP_NS      50000
 
-/* As ps shows it; 0: it is gone. */
+/* The state as ps shows it; 0: the thread is gone. */
 static char state_of(pid_t pid, pid_t tid)
 {
     struct proc_state state;
@@ -49,11 +49,10 @@ static int refuse(pid_t pid, int code, struct err *err)
             "the program could not be stopped: process %u (a debugger, or strace) traces "
             "it; run it without",
             status.tracer);
-    return err_set(
-        err, -code,
-        "the program could not be stopped: %s; ptrace must be permitted ('tidemark doctor' "
-        "tells what forbids it)",
-        strerror(code));
+    return err_set(err, -code,
+                   "the program could not be stopped: %s; ptrace must be permitted ('tidemark "
+                   "doctor' says what forbids it)",
+                   strerror(code));
 }
 
 static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)
@@ -64,8 +63,8 @@ static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)
     return NULL;
 }
 
-/* One that slept in the kernel could not be let go when it was last to be stopped: it is ours still,
- * and only who traces a thread can interrupt it. */
+/* A thread that slept in the kernel could not be released when it was stopped the last time. We
+ * still trace it then, and only its tracer can interrupt it. */
 bool stop_threads_seize(pid_t tid)
 {
     bool seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
@@ -77,7 +76,7 @@ bool stop_threads_seize(pid_t tid)
     return seized || interrupted;
 }
 
-/* Seizes threads that are new; how many, or a negative errno. */
+/* Seizes threads that are new. Returns how many, or a negative errno. */
 static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
 {
     int seized = 0;
@@ -99,14 +98,14 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
     return seized;
 }
 
-/* Did it stop? It is not reaped if it ended: that is for those who wait for it. */
-static bool look_at(struct stopped_thread *t)
+/* Has the thread stopped? If it has ended, it is not reaped: that is for those who wait for it. */
+static bool has_stopped(struct stopped_thread *t)
 {
     siginfo_t what = {0};
     if (waitid(P_PID, (id_t)t->tid, &what, WSTOPPED | WNOHANG | __WALL) != 0 || !what.si_pid)
         return false;
     t->stopped = true;
-    if (what.si_status >> 8 != PTRACE_EVENT_STOP) /* on its way to a signal */
+    if (what.si_status >> 8 != PTRACE_EVENT_STOP) /* it was about to receive a signal */
         t->signal = what.si_status & 0x7f;
     return true;
 }
@@ -119,8 +118,9 @@ static bool await_stops(struct stopped_threads *h, uint64_t patience_ns, struct 
         pid_t last = 0;
         for (size_t i = 0; i < h->threads.count; i++) {
             struct stopped_thread *t = &h->threads.items[i];
-            /* One that sleeps in the kernel and cannot be woken (vfork) stands still too. */
-            if (!t->stopped && !look_at(t) &&
+            /* A thread that sleeps in the kernel and cannot be woken (vfork) is as good as
+             * stopped. */
+            if (!t->stopped && !has_stopped(t) &&
                 (round % YIELDS != YIELDS - 1 ||
                  !(is_dead(h->pid, t->tid) || state_of(h->pid, t->tid) == 'D')))
                 running++, last = t->tid;
@@ -164,7 +164,8 @@ static void read_registers(struct stopped_threads *h, struct stopped_thread *t)
         add_words(h, extended, area.iov_len);
 }
 
-/* Of a thread that sleeps in a system call: its number, arguments, and stack pointer. */
+/* For a thread that sleeps in a system call: reads the call's number, its arguments, and the stack
+ * pointer. */
 static void read_system_call(struct stopped_threads *h, struct stopped_thread *t)
 {
     char name[32], text[512], *at = text;

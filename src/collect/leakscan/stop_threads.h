@@ -1,11 +1,12 @@
 /*
- * stop_threads: all threads of a process stand still, and what they have in their registers.
+ * stop_threads: stops all threads of a process and reads their registers.
  *
- * By ptrace: who holds is a thread of its own, with whose end all are let go whatever happened.
- * Threads are seized, not stopped by a signal: the program and its parent see nothing of it. A
- * signal that arrives meanwhile is delivered when the thread goes on. System calls that threads
- * wait in are begun again by the kernel, but for those of signal(7) that never are (epoll_wait,
- * sigtimedwait, semop, io_getevents, and sockets with a timeout): these give EINTR.
+ * It uses ptrace from a thread of its own: when that thread ends, for whatever reason, the kernel
+ * releases all stopped threads. Threads are seized, not stopped by a signal, so the program and its
+ * parent do not notice. A signal that arrives meanwhile is delivered when the thread continues. The
+ * kernel restarts the system calls that threads wait in, except those that signal(7) lists as never
+ * restarted (epoll_wait, sigtimedwait, semop, io_getevents, and sockets with a timeout): these
+ * return EINTR.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_STOP_THREADS_H
 #define TIDE_COLLECT_LEAKSCAN_STOP_THREADS_H
@@ -20,28 +21,29 @@
 struct stopped_thread {
     pid_t tid;
     bool stopped;
-    int signal;              /* that was about to be delivered; 0: none */
+    int signal;              /* the signal that was about to be delivered; 0: none */
     uint64_t stack, pointer; /* its stack pointer and its thread pointer; 0: not known */
 };
 
 struct stopped_threads {
     pid_t pid;
     VEC(struct stopped_thread) threads;
-    VEC(uint64_t) registers; /* of all of them */
+    VEC(uint64_t) registers; /* of all threads */
 };
 
-/* All but one, which waits for us and has told where its stack is; 0: really all. In the thread
- * that will let go. 0, or a negative errno and a sentence. */
+/* Stops all threads except `waiting`, which waits for us and has said where its stack is; if that
+ * is 0, stops all. Call it in the thread that will call stop_threads_end. Returns 0, or a negative
+ * errno and a sentence. */
 int stop_threads_begin(struct stopped_threads *h, pid_t pid, pid_t waiting, struct err *err);
-/* The same; on a busy machine a thread may take so long to stop. */
+/* The same with a limit of its own: on a busy machine a thread may take long to stop. */
 int stop_threads_patiently(struct stopped_threads *h, pid_t pid, pid_t waiting,
                            uint64_t patience_ns, struct err *err);
 void stop_threads_end(struct stopped_threads *h);
-/* How many threads it has; 0: it is gone. */
+/* How many threads the process has; 0: it is gone. */
 unsigned stop_threads_count(pid_t pid);
 
-/* Begins to trace one thread and interrupts it, without waiting until it stops; false, and errno: it
- * cannot be. */
+/* Begins to trace one thread and interrupts it, without waiting until it stops. false and errno:
+ * the thread cannot be traced. */
 bool stop_threads_seize(pid_t tid);
 
 #endif

@@ -38,7 +38,7 @@ static bool read_at(int fd, void *out, uint64_t size, uint64_t offset)
     return true;
 }
 
-/* --- a table for files that have none --------------------------------------------------------- */
+/* --- an unwind table for files that have none ------------------------------------------------- */
 
 struct pair {
     int32_t address, fde;
@@ -57,7 +57,8 @@ static uint32_t u32_at(const uint8_t *p)
     return v;
 }
 
-/* How the FDEs of a CIE say where they begin; EH_OMIT: in a way that is not worth code. */
+/* The encoding of the start addresses in the FDEs of a CIE; EH_OMIT: an encoding too rare to
+ * support. */
 static uint8_t pointer_encoding(const uint8_t *cie, const uint8_t *end)
 {
     const uint8_t *at = cie + 9; /* after length, id and version */
@@ -67,7 +68,8 @@ static uint8_t pointer_encoding(const uint8_t *cie, const uint8_t *end)
     if (at >= end || augmentation[0] != 'z')
         return EH_OMIT;
     at++;
-    for (unsigned numbers = 0; numbers < 4 && at < end; numbers++) /* alignments, register, size */
+    /* Skip alignments, register, size. */
+    for (unsigned numbers = 0; numbers < 4 && at < end; numbers++)
         while (at < end && *at++ & 0x80)
             ;
     for (const char *a = augmentation + 1; *a && at < end; a++) {
@@ -85,7 +87,7 @@ static uint8_t pointer_encoding(const uint8_t *cie, const uint8_t *end)
     return EH_OMIT;
 }
 
-/* Puts a table behind the bytes of .eh_frame, which are [0, size) of f->bytes. */
+/* Appends a table to the bytes of .eh_frame, which are [0, size) of f->bytes. */
 static void make_table(struct code_file *f, uint64_t size)
 {
     VEC(struct pair) pairs = {0};
@@ -100,7 +102,8 @@ static void make_table(struct code_file *f, uint64_t size)
         if (back && back <= (uint64_t)(at + 4 - bytes)) {
             const uint8_t *cie = at + 4 - back;
             if (end - cie > 16 && pointer_encoding(cie, end) == (EH_PCREL | EH_SDATA4)) {
-                /* Relative to its own place; the table's addresses are to the header. */
+                /* The FDE's start is relative to its own field; the table's addresses are relative
+                 * to the header. */
                 int64_t place = at + 8 - bytes, begin = place + (int32_t)u32_at(at + 8);
                 *vec_push(&pairs) = (struct pair){.address = (int32_t)(begin - (int64_t)header),
                                                   .fde = (int32_t)(at - bytes - (int64_t)header)};
@@ -123,9 +126,9 @@ static void make_table(struct code_file *f, uint64_t size)
     vec_release(&pairs);
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
+/* --- reading the file ------------------------------------------------------------------------- */
 
-/* Without .eh_frame_hdr: .eh_frame by its name. */
+/* For a file without .eh_frame_hdr: finds .eh_frame by its section name. */
 static void read_section(struct code_file *f, int fd, const Elf64_Ehdr *e)
 {
     Elf64_Shdr names, s;
@@ -273,7 +276,7 @@ struct code_file *code_file(struct code_files *files, const char *path, const ui
     if (build_id_size && build_id_size <= sizeof f->build_id) {
         if (f->build_id_size && (f->build_id_size != build_id_size ||
                                  memcmp(f->build_id, build_id, build_id_size) != 0)) {
-            free(f->bytes); /* another file by now: its tables would be wrong */
+            free(f->bytes); /* the file has been replaced: its tables would be wrong */
             f->bytes = NULL;
             f->base = f->header = NULL;
         }

@@ -1,12 +1,12 @@
 /*
- * code_file: what must be known of a program file or library to unwind through its code: where it
- * was loaded, and its call frame information.
+ * code_file: what the unwinder needs to know about a program file or library: where it was loaded,
+ * and its call frame information.
  *
- * The bytes are copied, not mapped: a file that is cut while it is read does no harm. A file
- * without .eh_frame_hdr (static programs) gets a table of the same form, made from .eh_frame.
- * The kernel's own library ([vdso]) is the same in all processes, so ours serves.
+ * The bytes are copied, not mapped, so a file that is truncated while it is read does no harm. A
+ * file without .eh_frame_hdr (a static program) gets a table of the same form, made from .eh_frame.
+ * The kernel's own library ([vdso]) is the same in all processes, so the collector's copy is used.
  *
- * Ownership: code_files_release frees all; a struct code_file stays good until then.
+ * Ownership: code_files_release frees all; a struct code_file stays valid until then.
  */
 #ifndef TIDE_COLLECT_NAMING_CODE_FILE_H
 #define TIDE_COLLECT_NAMING_CODE_FILE_H
@@ -19,17 +19,17 @@
 
 /* A part of the file as it is loaded. */
 struct code_segment {
-    uint64_t offset, size, address; /* in the file; address: as the file says */
+    uint64_t offset, size, address; /* in the file; address: where the file wants to be loaded */
     bool executable;
 };
 
 struct code_file {
     char *path;
-    uint64_t key; /* of path and build id */
+    uint64_t key; /* hash of path and build id */
     bool readable;
     VEC(struct code_segment) segments;
-    uint8_t *bytes;      /* that hold the tables; NULL: no unwind information */
-    const uint8_t *base; /* what stands at `address`: bytes, or memory of our own */
+    uint8_t *bytes;      /* copied bytes that hold the tables; NULL: no unwind information */
+    const uint8_t *base; /* what is loaded at `address`: bytes, or memory of the collector */
     uint64_t size, address;
     const uint8_t *header;
     uint8_t build_id[32];
@@ -40,13 +40,14 @@ struct code_files {
     VEC(struct code_file *) files;
 };
 
-/* Opened when first asked for. Never NULL: a file that cannot be read has no tables. */
+/* Opens the file when it is asked for the first time. Never NULL: a file that cannot be read has no
+ * tables. */
 struct code_file *code_file(struct code_files *files, const char *path, const uint8_t *build_id,
                             uint32_t build_id_size);
-/* Run-time address - address in the file, for a mapping at `start` of the file's bytes from
- * `offset`. */
+/* Run-time address minus address in the file, for a mapping at `start` of the file's bytes from
+ * `offset` on. */
 uint64_t code_file_bias(const struct code_file *f, uint64_t start, uint64_t offset);
-/* false: there are none. */
+/* false: the file has no tables. */
 bool code_file_tables(const struct code_file *f, uint64_t bias, struct cfi_section *out);
 void code_files_release(struct code_files *files);
 

@@ -27,7 +27,7 @@ static bool take_hex(char **at, uint64_t *out)
     return true;
 }
 
-/* One line, which ends with 0. */
+/* Parses one line, which ends with 0. */
 static void take_line(struct jit_names *j, char *line, uint32_t order)
 {
     uint64_t start, size;
@@ -65,7 +65,8 @@ void jit_names_parse(struct jit_names *j, char *text)
         qsort(j->items.items, j->items.count, sizeof *j->items.items, by_address);
 }
 
-/* Ours, or, if we are root, the user's whose program it is: of whatever kind it must be a file. */
+/* Reads a file that belongs to us or, if we are root, to the program's user. It must be a regular
+ * file. */
 static char *read_own_file(const char *path)
 {
     struct stat st;
@@ -102,13 +103,13 @@ const char *jit_names_find(const struct jit_names *j, uint64_t address)
     return at && address < j->items.items[at - 1].end ? j->items.items[at - 1].name : NULL;
 }
 
-/* Code of a file has its own names. */
+/* Code that is mapped from a file has the names of that file. */
 static bool is_made_at_run_time(const struct module *m)
 {
     return m->path[0] != '/' || m->path[1] == '/' || strncmp(m->path, "/memfd:", 7) == 0;
 }
 
-void jit_names_look(struct jit_names *j, const struct profile *p)
+void jit_names_read(struct jit_names *j, const struct profile *p)
 {
     bool any = false;
     for (size_t i = 0; i < p->modules.count && !any; i++)

@@ -10,12 +10,12 @@
 
 struct naming {
     struct resolver *resolver;
-    /* Addresses of one profile that need not be looked up again. A tree of millions of nodes has
-     * some ten thousand of them, and neighbours have the same. */
+    /* Addresses of one profile that were looked up recently. A tree of millions of nodes has some
+     * ten thousand distinct addresses, and neighbours share theirs. */
     uint64_t addresses[RECENT_ADDRESSES];
     const struct profile *addresses_of;
     struct {
-        const char *path; /* a module's */
+        const char *path; /* path of the module */
         uint32_t file;
     } recent[8];
 };
@@ -44,9 +44,9 @@ static const struct module *module_of(const struct profile *p, uint64_t address)
     return NULL;
 }
 
-/* The same file as the program's loader knows it. The kernel tells of samples' modules by the
- * files' own names, the loader by those of links to them (libstdc++.so.6): one library, one name.
- */
+/* The same file as the program's loader knows it. For samples, the kernel gives the file's own
+ * name; the loader gives the name of the link to it (libstdc++.so.6). One library must have one
+ * name. */
 static const struct module *as_loaded(const struct profile *p, const struct module *m)
 {
     if (m->epoch < SAMPLE_EPOCH || !m->build_id_size)
@@ -71,7 +71,7 @@ static uint32_t file_of(struct naming *n, const struct module *m)
     return n->recent[slot].file;
 }
 
-/* NULL: no module covers it. */
+/* NULL: no module covers the address. */
 static const struct module *locate(struct naming *n, const struct profile *p, uint64_t address,
                                    struct code_address *at)
 {
@@ -118,7 +118,8 @@ bool naming_is_settled(struct naming *n)
 
 void naming_forget(struct naming *n)
 {
-    memset(n->recent, 0, sizeof n->recent); /* it knows modules by where their paths are */
+    /* Entries refer to modules by the addresses of their paths. */
+    memset(n->recent, 0, sizeof n->recent);
     n->addresses_of = NULL;
 }
 
@@ -143,7 +144,7 @@ void naming_go_on(struct naming *n)
     resolver_go_on(n->resolver);
 }
 
-/* A function without a name is called by its place: "libx.so.1+0x1234". */
+/* A function without a name is shown by its place in the module: "libx.so.1+0x1234". */
 static uint32_t put_offset(struct strpool *strings, const char *module, uint64_t address)
 {
     char *text = xasprintf("%s+0x%llx", module, (unsigned long long)address);
@@ -172,7 +173,7 @@ static void put_run(struct naming *n, const struct frame *frames, size_t count,
     }
 }
 
-/* When all have their names: paths, too, are the loader's. */
+/* Call it when all addresses have names: replaces module paths by the loader's. */
 static void put_paths(struct naming *n, struct profile *p)
 {
     for (size_t i = 0; i < p->modules.count; i++) {

@@ -1,10 +1,10 @@
 /*
- * naming: functions and lines for the addresses of a recording, found while it runs.
+ * naming: finds functions and lines for the addresses of a recording while it runs.
  *
  * Addresses are looked up as they turn up (resolver.h), so that little is left to do at the end.
- * Results are kept by file and address in it: processes that run the same program share them.
+ * Results are kept by file and address in the file: processes that run the same program share them.
  *
- * Threads: naming_* are called by one thread. Ownership: it lasts as long as the collector.
+ * Threads: one thread calls naming_*. Ownership: a struct naming lasts as long as the collector.
  */
 #ifndef TIDE_COLLECT_NAMING_NAMING_H
 #define TIDE_COLLECT_NAMING_NAMING_H
@@ -15,27 +15,30 @@
 
 struct naming;
 
-/* `in_turn`: as other processes; else it does its work when they leave the processor to it. */
+/* `in_turn`: work at normal priority; otherwise only when other processes leave the processor
+ * idle. */
 struct naming *naming_new(bool in_turn);
-/* Queues the addresses of nodes, which are in the profile's modules. */
+/* Queues the addresses of nodes. The profile's modules must cover them. */
 void naming_add_nodes(struct naming *n, const struct profile *p, const struct node *nodes,
                       size_t count);
-/* Is all resolved that was queued? */
+/* Has everything been resolved that was queued? */
 bool naming_is_settled(struct naming *n);
-/* The paths of a profile's modules are about to be freed. */
+/* Call it before the paths of a profile's modules are freed. */
 void naming_forget(struct naming *n);
-/* Waits until all is resolved. No naming_add_nodes after it. `tell`: as for resolver_wait. */
+/* Waits until all addresses are resolved. naming_add_nodes may not be called afterwards. `tell`: as
+ * for resolver_wait. */
 void naming_wait(struct naming *n, void (*tell)(void *context, size_t found, size_t asked),
                  void *context);
-/* Fills p's frames, frame_runs and symbols, with strings in `strings`. After naming_wait or while
- * naming_is_settled; or in a forked child, where what is not resolved yet reads module+0x1234.
- * `python`, `jit`: NULL is fine. */
+/* Fills p's frames, frame_runs and symbols, with strings in `strings`. Call it after naming_wait,
+ * or while naming_is_settled, or in a forked child. In the child, addresses that are not resolved
+ * yet become module+0x1234. `python` and `jit` may be NULL. */
 void naming_fill(struct naming *n, struct profile *p, const struct python_codes *python,
                  const struct jit_names *jit, struct strpool *strings);
-/* In a forked child, after naming_hold and before naming_go_on: what is missing is resolved by
- * naming_fill, without other threads. */
+/* Call it in a forked child, between naming_hold and naming_go_on: naming_fill then resolves what
+ * is missing without other threads. */
 void naming_alone(struct naming *n);
-/* Around a fork, in the parent, and naming_go_on in the child too: results are whole meanwhile. */
+/* Keeps the results consistent around a fork. Call it in the parent before the fork, and
+ * naming_go_on after it in both processes. */
 void naming_hold(struct naming *n);
 void naming_go_on(struct naming *n);
 

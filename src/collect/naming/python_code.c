@@ -12,7 +12,7 @@ static_assert(WIRE_NODE_PYTHON == NODE_PYTHON, "the same bit under two names");
 void python_codes_read(struct python_codes *c, const void *memory, uint32_t size, uint32_t used)
 {
     if (used > size)
-        return; /* nonsense */
+        return; /* the program wrote nonsense */
     if (used > c->records.size)
         strbuf_add(&c->records, (const char *)memory + c->records.size, used - c->records.size);
 }
@@ -22,7 +22,7 @@ void python_codes_release(struct python_codes *c)
     strbuf_release(&c->records);
 }
 
-/* A record of this kind at that offset, with what follows it whole; false: there is none. */
+/* Copies the record of this kind at that offset, if all of it is there. */
 static bool find(const struct python_codes *c, uint64_t number, uint32_t kind, void *out,
                  size_t out_size, const char **rest)
 {
@@ -38,7 +38,7 @@ static bool find(const struct python_codes *c, uint64_t number, uint32_t kind, v
     return true;
 }
 
-/* 0: no such text. */
+/* 0: there is no such text. */
 static uint32_t text(const struct python_codes *c, uint32_t number, struct strpool *strings)
 {
     struct wire_text t;
@@ -48,7 +48,7 @@ static uint32_t text(const struct python_codes *c, uint32_t number, struct strpo
     return strpool_add_n(strings, bytes, t.size);
 }
 
-/* Its file stands for its module, too: functions of one name in two files are two. */
+/* The file stands for the module as well: functions of the same name in two files are different. */
 struct frame python_codes_frame(const struct python_codes *c, uint64_t address,
                                 struct strpool *strings)
 {
@@ -82,12 +82,12 @@ char *python_note(uint32_t state, uint32_t version)
     case WIRE_PYTHON_PYPY:
         return xstrdup("stacks are without Python frames: PyPy is not supported, CPython is");
     case WIRE_PYTHON_STRANGE:
-        return xasprintf("stacks are without Python frames: this Python %u.%u.%u does not look as "
-                         "its release does (a debug build, perhaps)",
+        return xasprintf("stacks are without Python frames: this Python %u.%u.%u does not have the "
+                         "layout of its release (a debug build, perhaps)",
                          major, minor, micro);
     case WIRE_PYTHON_FULL:
-        return xstrdup("some Python frames have no name: there was no room to keep all code that "
-                       "the program made");
+        return xstrdup("some Python frames have no name: there was no room for all code that the "
+                       "program created");
     default:
         return NULL;
     }

@@ -1,10 +1,10 @@
 /*
- * python_code: what a program told of its Python code, and the frames that follow from it.
+ * python_code: what a program reported about its Python code, and the frames that follow from it.
  *
  * The records (wire/layout.h) are copied as they come, so that they cannot change while they are
  * read. Each is checked when a frame needs it. Whatever a record holds, the result is a frame.
  *
- * Ownership: python_codes_release frees; {0} is none.
+ * Ownership: python_codes_release frees; {0} is empty.
  */
 #ifndef TIDE_COLLECT_NAMING_PYTHON_CODE_H
 #define TIDE_COLLECT_NAMING_PYTHON_CODE_H
@@ -13,19 +13,21 @@
 #include "store/recording.h"
 
 struct python_codes {
-    struct strbuf records; /* at the places they have in the shared memory */
+    struct strbuf records; /* at the same offsets as in the shared memory */
 };
 
-/* Copies what is new. `used`: bytes that the program says are complete; at most `size` are. */
+/* Copies new records. `used`: how many bytes the program says are complete; more than `size` is not
+ * believed. */
 void python_codes_read(struct python_codes *c, const void *memory, uint32_t size, uint32_t used);
-/* The frame of a node whose address is NODE_IS_PYTHON, with its names in `strings`. */
+/* Makes the frame of a node whose address has NODE_IS_PYTHON, with its names in `strings`. */
 struct frame python_codes_frame(const struct python_codes *c, uint64_t address,
                                 struct strpool *strings);
 void python_codes_release(struct python_codes *c);
 
-/* One sentence about a process whose Python frames are not (all) recorded; NULL: there is none. */
+/* A sentence about a process whose Python frames are not recorded, or not all; NULL: nothing to
+ * say. */
 char *python_note(uint32_t state, uint32_t version);
-/* The same about its objects, which were to be traced. */
+/* The same for its objects, if they were to be traced. */
 char *python_objects_note(uint32_t state, uint32_t objects_state);
 
 #endif

@@ -14,14 +14,14 @@
 
 #define HELPERS_MAX 8
 #define TELL_NS     250000000
-#define STACK_BYTES (8 << 20) /* RLIMIT_STACK may be the program's and small */
+#define STACK_BYTES (8 << 20) /* RLIMIT_STACK may be the program's own, and small */
 
 struct file {
     char *path;
     uint8_t build_id[32];
     uint32_t build_id_size;
-    VEC(uint64_t) asked; /* addresses that nobody works on yet */
-    bool busy;           /* a thread works on it, and has the rest to itself */
+    VEC(uint64_t) asked; /* addresses that no thread works on yet */
+    bool busy;           /* a thread works on this file; only it uses the other fields */
     struct symbolizer *symbolizer;
     struct symbol_file *symbols;
 };
@@ -29,24 +29,24 @@ struct file {
 struct resolver {
     pthread_t background;
     pid_t background_thread;
-    pthread_mutex_t lock; /* guards all that follows, and asked and busy of the files */
+    pthread_mutex_t lock; /* protects everything below, and `asked` and `busy` of the files */
     pthread_cond_t news;
     VEC(struct file *) files;
     bool in_turn;
     bool has_background;
-    bool background_works; /* on a file */
+    bool background_works; /* the background thread works on a file */
     bool background_ended;
-    bool closed; /* nothing more is asked */
+    bool closed; /* nothing more will be asked */
     bool finished;
-    bool forked; /* in a copy of us: there are no threads */
+    bool forked; /* we are a forked copy, which has no threads */
 
-    struct map results; /* address -> number of a run */
+    struct map results; /* address -> index of a run of frames */
     VEC(struct frame) frames;
     VEC(uint32_t) runs;
     struct strpool strings;
 
-    /* The owner's. */
-    struct map asked; /* all addresses that were */
+    /* Used by the owner's thread only. */
+    struct map asked; /* all addresses that were asked for */
     VEC(struct code_address) unsent;
     struct map file_index;
 };
@@ -56,9 +56,10 @@ static uint64_t address_key(uint32_t file, uint64_t address)
     return (uint64_t)file << 48 ^ address;
 }
 
-/* --- work ------------------------------------------------------------------------------------- */
+/* --- working threads -------------------------------------------------------------------------- */
 
-/* Finds out without the lock, which may take long; files the result with it. */
+/* Looks the address up without the lock, because that may take long, and stores the result with
+ * it. */
 static void resolve(struct resolver *r, uint32_t number, struct file *file, uint64_t address)
 {
     const struct symbol_frame *frames;
@@ -87,7 +88,8 @@ static void close_symbols(struct file *file)
     file->symbols = NULL;
 }
 
-/* The one with most to do: it takes longest, others can be done beside it. NULL: none is free. */
+/* The file with most to do: it takes longest, and others can be done at the same time. NULL: none
+ * is free. */
 static struct file *next_file(const struct resolver *r, uint32_t *number)
 {
     struct file *most = NULL;
@@ -101,7 +103,8 @@ static struct file *next_file(const struct resolver *r, uint32_t *number)
     return most;
 }
 
-/* With the lock, which is let go meanwhile. `background`: until the rest is others' to do. */
+/* Call it with the lock, which is released during the work. `background`: stop as soon as the rest
+ * is for other threads. */
 static void work_on(struct resolver *r, struct file *file, uint32_t number, bool background)
 {
     uint64_t *asked = file->asked.items;
@@ -114,7 +117,7 @@ static void work_on(struct resolver *r, struct file *file, uint32_t number, bool
         pthread_mutex_lock(&r->lock);
     }
     if (file->symbols)
-        symbol_file_let_go(file->symbols);
+        symbol_file_discard_pages(file->symbols);
     for (; done < count; done++)
         *vec_push(&file->asked) = asked[done];
     file->busy = false;
@@ -126,7 +129,8 @@ static void *work_in_background(void *arg)
     struct resolver *r = arg;
     uint32_t number = 0;
     if (!r->in_turn)
-        setpriority(PRIO_PROCESS, 0, 19); /* on Linux: this thread; for good, if we are not root */
+        /* On Linux this affects the calling thread only; it is final unless we are root. */
+        setpriority(PRIO_PROCESS, 0, 19);
     pthread_mutex_lock(&r->lock);
     r->background_thread = (pid_t)syscall(SYS_gettid);
     while (!r->closed) {
@@ -146,7 +150,8 @@ static void *work_in_background(void *arg)
     return NULL;
 }
 
-/* All that is left; the file that the background is at, when it comes to a place to stop. */
+/* Does everything that is left. The file that the background thread works on is taken over when
+ * that thread reaches a point where it can stop. */
 static void *work_to_the_end(void *arg)
 {
     struct resolver *r = arg;
@@ -173,7 +178,7 @@ static bool start(pthread_t *thread, void *(*work)(void *), struct resolver *r)
     return started;
 }
 
-/* --- the owner's ------------------------------------------------------------------------------ */
+/* --- the owner's thread ----------------------------------------------------------------------- */
 
 struct resolver *resolver_new(bool in_turn)
 {
@@ -183,7 +188,8 @@ struct resolver *resolver_new(bool in_turn)
     r->in_turn = in_turn;
     strpool_add(&r->strings, "");
     r->has_background =
-        start(&r->background, work_in_background, r); /* else all is done in the end */
+        /* If this fails, everything is done at the end. */
+        start(&r->background, work_in_background, r);
     return r;
 }
 
@@ -236,7 +242,7 @@ void resolver_send(struct resolver *r)
     r->unsent.count = 0;
 }
 
-/* With the lock. */
+/* Call it with the lock. */
 static bool is_settled(const struct resolver *r)
 {
     for (size_t i = 0; i < r->files.count; i++)
@@ -253,7 +259,8 @@ bool resolver_is_settled(struct resolver *r)
     return settled;
 }
 
-/* As many as can be of use. What the background is at is left to one of them, at our priority. */
+/* As many threads as can be of use. One of them, at normal priority, takes over the file that the
+ * background thread works on. */
 static size_t helpers_wanted(const struct resolver *r)
 {
     size_t waiting = 0;
@@ -264,10 +271,10 @@ static size_t helpers_wanted(const struct resolver *r)
     return waiting < most ? waiting : most;
 }
 
-/* While the helpers work. */
-static void tell_until_settled(struct resolver *r,
-                               void (*tell)(void *context, size_t found, size_t asked),
-                               void *context)
+/* Reports progress while the helpers work. */
+static void report_until_settled(struct resolver *r,
+                                 void (*tell)(void *context, size_t found, size_t asked),
+                                 void *context)
 {
     pthread_mutex_lock(&r->lock);
     while (!is_settled(r)) {
@@ -305,14 +312,15 @@ void resolver_wait(struct resolver *r, void (*tell)(void *context, size_t found,
     if (wanted && !started)
         work_to_the_end(r);
     if (tell && started)
-        tell_until_settled(r, tell, context);
+        report_until_settled(r, tell, context);
     for (size_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
     for (size_t i = 0; i < r->files.count; i++)
         close_symbols(r->files.items[i]);
-    malloc_trim(0); /* what follows needs as much, elsewhere */
+    malloc_trim(0); /* the next step needs as much memory, in other places */
     if (r->has_background)
-        pthread_detach(r->background); /* it has nothing to do; at its priority, that takes long */
+        /* It has nothing to do; to wait for it at its priority would take long. */
+        pthread_detach(r->background);
     r->finished = true;
 }
 
@@ -348,7 +356,7 @@ void resolver_go_on(struct resolver *r)
 
 void resolver_alone(struct resolver *r)
 {
-    for (size_t i = 0; i < r->files.count; i++) /* a thread may be half way through something */
+    for (size_t i = 0; i < r->files.count; i++) /* a thread may be in the middle of a file */
         r->files.items[i]->symbols = NULL;
     r->forked = true;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The first that ends after `address`. */
+/* The index of the first mapping that ends after `address`. */
 static size_t index_of(const struct sampled_maps *m, uint64_t address)
 {
     size_t at;
@@ -31,13 +31,13 @@ bool sampled_maps_add(struct sampled_maps *m, struct sampled_map new)
     while (i < m->items.count && m->items.items[i].start < new.end) {
         struct sampled_map *old = &m->items.items[i];
         if (old->file && is_same(old, &new))
-            return false; /* the kernel says so again when its protection changes */
+            return false; /* the kernel reports a mapping again when its protection changes */
         if (old->file || new.file) {
             code |= old->file != NULL;
             if (old->epoch >= new.epoch)
                 new.epoch = old->epoch + 1;
         }
-        if (old->end > new.end) { /* what is left behind the new one */
+        if (old->end > new.end) { /* the rest of the old mapping, after the new one */
             struct sampled_map rest = *old;
             rest.offset += new.end - old->start;
             rest.start = new.end;

@@ -1,8 +1,8 @@
 /*
- * address_set: ranges of addresses of another process, and sets of them.
+ * address_set: ranges of addresses of another process, and sets of them. After address_set_settle a
+ * set is sorted and has no overlaps; only then may it be searched or cut.
  *
- * A set is in order once address_set_settle was called: sorted, without overlaps. Only then may it
- * be searched or cut.
+ * Ownership: address_set_release frees; {0} is empty. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_PROC_ADDRESS_SET_H
 #define TIDE_COLLECT_PROC_ADDRESS_SET_H
@@ -31,9 +31,10 @@ static inline void address_set_copy(struct address_set *to, const struct address
         *vec_push(&to->items) = from->items.items[i];
 }
 void address_set_settle(struct address_set *s);
-/* The first that ends after an address; their number if there is none. */
+/* The index of the first range that ends after an address; the number of ranges if there is
+ * none. */
 size_t address_set_find(const struct address_set *s, uint64_t address);
-/* Adds to `out` what of [start, end) is in the set; or what is not. */
+/* Adds the parts of [start, end) that are in the set to `out`, or the parts that are not. */
 void address_set_inside(const struct address_set *s, uint64_t start, uint64_t end,
                         struct address_set *out);
 void address_set_outside(const struct address_set *s, uint64_t start, uint64_t end,

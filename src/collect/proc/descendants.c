@@ -14,7 +14,8 @@
 #include "base/older_libc.h"
 #include "collect/proc/proc.h"
 
-/* The kernel keeps it with the pidfd once the process was waited for (Linux 6.15 and later). */
+/* The kernel keeps the exit status with the pidfd after the process was waited for (Linux 6.15 and
+ * later). */
 static bool ask_pidfd(int pidfd, int *wait_status)
 {
     struct {
@@ -34,9 +35,9 @@ static bool is_dead(const struct proc_state *s)
 }
 
 /*
- * A pidfd tells it of the whole process: the thread that was the first may have ended long before
- * the others, and looks like a zombie then. Without one (Linux before 5.3, or no descriptor is
- * left) /proc tells it, and without that whether there is such a process at all.
+ * A pidfd stands for the whole process. The first thread may end long before the others, and /proc
+ * shows the process as a zombie then. Without a pidfd (Linux before 5.3, or no descriptor left),
+ * /proc is asked, and if that fails, whether the process exists at all.
  */
 bool descendants_runs(pid_t pid)
 {
@@ -52,8 +53,8 @@ bool descendants_runs(pid_t pid)
     return kill(pid, 0) == 0 || errno == EPERM;
 }
 
-/* Until then it is a zombie, whose status is in stat, to those who may read it; the owner of its
- * folder, not of the files, is its user. */
+/* Until it is waited for, the process is a zombie and its exit status is in stat, for those who may
+ * read it. The owner of its folder is its user; the owner of the files in it may be another. */
 static bool ask_zombie(pid_t pid, int *wait_status)
 {
     char folder[64];
@@ -73,13 +74,14 @@ bool descendants_status(pid_t pid, int pidfd, int *wait_status)
         return false;
     if (ask_pidfd(pidfd, wait_status))
         return true;
-    /* If it is a zombie still, the number was its own when we read; else it was waited for. */
+    /* If it is still a zombie, the PID was its own when we read the status; otherwise somebody has
+     * waited for it. */
     if (ask_zombie(pid, wait_status) && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0)
         return true;
     return ask_pidfd(pidfd, wait_status);
 }
 
-/* Does a file of /proc hold a text? 1 or 0; -1: it can be read, but there is nothing in it. */
+/* Does a file of /proc contain a text? 1 or 0; -1: the file can be read, but is empty. */
 static int proc_holds(pid_t pid, const char *name, const char *text)
 {
     static char buffer[65536];
@@ -93,7 +95,7 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
             break;
         size_t all = kept + (size_t)n;
         found = memmem(buffer, all, text, size) != NULL;
-        kept = all < size ? all : size; /* it may lie across two reads */
+        kept = all < size ? all : size; /* the text may lie across two reads */
         memmove(buffer, buffer + all - kept, kept);
     }
     if (fd >= 0)
@@ -101,7 +103,8 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
     return found;
 }
 
-static void meet(struct descendants *descendants, pid_t pid, const char *key, uint64_t since_ticks)
+static void count_process(struct descendants *descendants, pid_t pid, const char *key,
+                          uint64_t since_ticks)
 {
     struct proc_state state;
     if (!proc_read_state(pid, &state) || is_dead(&state) || state.start_ticks < since_ticks)
@@ -109,11 +112,11 @@ static void meet(struct descendants *descendants, pid_t pid, const char *key, ui
     int ours = proc_holds(pid, "environ", key);
     if (ours < 0 && !(state.flags & PROC_KERNEL_THREAD) && proc_read_state(pid, &state) &&
         state.environment_end)
-        ours = proc_holds(pid, "environ", key); /* it has executed a program just then */
+        ours = proc_holds(pid, "environ", key); /* it has just executed a program */
     if (!ours)
         return;
     if (ours < 0) {
-        /* In the middle of exec there is none yet: it may be ours. */
+        /* In the middle of exec it has no environment yet: it may be one of ours. */
         if (!(state.flags & PROC_KERNEL_THREAD) && !state.environment_end)
             descendants->starting++;
     } else if (proc_holds(pid, "maps", "/memfd:tidemark") > 0) {
@@ -128,11 +131,11 @@ static void meet(struct descendants *descendants, pid_t pid, const char *key, ui
 struct descendants descendants_left(const char *key)
 {
     struct descendants descendants = {0};
-    struct proc_state own = {0}; /* all are looked at if it cannot be read */
+    struct proc_state own = {0}; /* if it cannot be read, all processes are examined */
     proc_read_state(getpid(), &own);
     DIR *all = opendir("/proc");
     for (pid_t pid; (pid = proc_next_number(all));)
-        meet(&descendants, pid, key, own.start_ticks);
+        count_process(&descendants, pid, key, own.start_ticks);
     if (all)
         closedir(all);
     return descendants;

@@ -1,8 +1,7 @@
 /*
- * descendants: what the kernel says of the program's descendants, which are not children of the
- * collector: how one ended, and whether there are any that never connected.
- *
- * Nothing here allocates or fails; what the kernel does not say is reported as unknown.
+ * descendants: what the kernel says about the program's descendants, which are not children of the
+ * collector: how one ended, and whether any of them never connected. Nothing here allocates or
+ * fails; what the kernel does not say is reported as unknown.
  */
 #ifndef TIDE_COLLECT_PROC_DESCENDANTS_H
 #define TIDE_COLLECT_PROC_DESCENDANTS_H
@@ -10,22 +9,23 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Does any thread of the process still run? A zombie does not, although it can be sent signals. */
+/* Does any thread of the process still run? In a zombie none does, although it can be sent
+ * signals. */
 bool descendants_runs(pid_t pid);
 
-/* How a process ended that did, as waitpid would tell it; false: not known any more. */
+/* How a process ended, in the form of waitpid; false: not known any more. */
 bool descendants_status(pid_t pid, int pidfd, int *wait_status);
 
 struct descendants {
-    unsigned forked;   /* hold shared memory of ours: their first allocation will make them known */
-    unsigned starting; /* at work, maybe on their start: they may say hello soon */
-    unsigned silent;   /* asleep: not_recorded (static, say), or not of those to record */
+    unsigned forked;   /* they map our shared memory, and will connect at their first allocation */
+    unsigned starting; /* running, perhaps still starting: they may connect soon */
+    unsigned silent;   /* asleep: they cannot be recorded (static, say), or should not be */
 };
 
-/* The living processes that have the session's key in their environment, zombies left out. Who has
- * none there (it wrote over it) is not found. Only processes that are younger than this one are
- * looked at: to read the environment of another may take long, as that one holds the lock of its
- * address space while it waits for a processor. */
+/* Counts the living processes that have the session's key in their environment, without zombies. A
+ * process that has overwritten its environment is not found. Only processes younger than this one
+ * are examined: reading the environment of another one may take long, because that process holds
+ * the lock of its address space while it waits for a processor. */
 struct descendants descendants_left(const char *key);
 
 #endif

@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "collect/proc/proc.h"
 
-#define NO_LIMIT (UINT64_MAX / 4) /* the first version's "none" is a very large number */
+#define NO_LIMIT (UINT64_MAX / 4) /* cgroup version 1 says "no limit" by a very large number */
 
-/* The two versions of cgroups name things differently. */
+/* The two versions of cgroups use different names. */
 struct version {
     const char *controllers; /* in /proc/PID/cgroup */
     const char *root, *limit, *used, *files[2];
@@ -66,8 +66,8 @@ static uint64_t number_of(const struct version *v, const char *path, const char 
 
 typedef void visit_fn(const struct version *v, const char *path, void *context);
 
-/* Each group of the process and all above it. In a container the path may lead nowhere; then what
- * is mounted is the group itself. */
+/* Visits each cgroup of the process and all its parents. In a container the path may not exist;
+ * then the mount point itself is the group. */
 static void visit_groups(pid_t pid, visit_fn *visit, void *context)
 {
     char text[4096], *rest = text;

@@ -10,7 +10,7 @@
 #define PAGE          page_bytes()
 #define MAPPED_BY_ONE (UINT64_C(1) << 56)
 
-/* <linux/fs.h> of Linux 6.7 and later. */
+/* From <linux/fs.h> of Linux 6.7 and later. */
 struct pm_scan_arg {
     uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
     uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
@@ -76,14 +76,14 @@ static bool ask_pages(int fd, const struct pm_scan_arg *ask, struct page_runs *o
     return true;
 }
 
-bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t told,
+bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t distinguished,
                   struct page_runs *out)
 {
     struct pm_scan_arg ask = {.size = sizeof ask,
                               .start = start,
                               .end = end,
                               .category_anyof_mask = wanted,
-                              .return_mask = told};
+                              .return_mask = distinguished};
     size_t before = out->items.count;
     if (ask_runs(fd, ask, out))
         return true;

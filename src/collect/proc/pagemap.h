@@ -1,6 +1,6 @@
 /*
- * pagemap: which pages of another process are there, from /proc/PID/pagemap: by PAGEMAP_SCAN (Linux
- * 6.7 and later), else page by page. No privilege is needed for what is asked here.
+ * pagemap: which pages of another process are present, from /proc/PID/pagemap: by PAGEMAP_SCAN
+ * (Linux 6.7 and later), otherwise page by page. None of this needs privileges.
  */
 #ifndef TIDE_COLLECT_PROC_PAGEMAP_H
 #define TIDE_COLLECT_PROC_PAGEMAP_H
@@ -11,33 +11,34 @@
 
 #include "base/vec.h"
 
-/* As the kernel numbers them. Only the first three are known where pages are asked one by one. */
+/* The kernel's numbers. Without PAGEMAP_SCAN only the first three are known. */
 enum page_flag {
     PAGE_OF_FILE = 1 << 2, /* or shared memory */
     PAGE_PRESENT = 1 << 3,
     PAGE_SWAPPED = 1 << 4,
-    PAGE_ZERO = 1 << 5, /* the one that all share which were only read; no part of RSS */
+    /* The shared page of zeros, for pages that were only read; not part of RSS. */
+    PAGE_ZERO = 1 << 5,
     PAGE_HUGE = 1 << 6
 };
 
 struct page_run {
     uint64_t start, end;
-    uint64_t flags; /* of enum page_flag, as far as they were to be told */
+    uint64_t flags; /* of enum page_flag, those that were asked for in `distinguished` */
 };
 
 struct page_runs {
     VEC(struct page_run) items;
 };
 
-/* A descriptor, or -1: it may not be looked at, or is gone. */
+/* A descriptor, or -1: the process may not be read, or is gone. */
 int pagemap_open(pid_t pid);
-/* Appends the pages of [start, end) that have any of the flags `wanted`, in order; runs differ in
- * the flags `told`. false: it could not be found out. */
-bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t told,
+/* Appends the pages of [start, end) that have any of the flags `wanted`, in order. Pages that
+ * differ in the flags `distinguished` are in different runs. false: this could not be found out. */
+bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t distinguished,
                   struct page_runs *out);
 
-/* The same for those pages of [start, end) that this process alone has, or that are swapped out or
- * part of a file: all but those that it shares since a fork. */
+/* The same for the pages of [start, end) that only this process has, or that are swapped out, or
+ * part of a file: all except those that it shares since a fork. */
 bool pagemap_own(int fd, uint64_t start, uint64_t end, struct page_runs *out);
 
 #endif

@@ -14,7 +14,7 @@ bool proc_parse_statm(const char *text, struct proc_memory *out)
 {
     unsigned long long pages, resident, shared;
     if (sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || pages == 0)
-        return false; /* none: the process is a zombie */
+        return false; /* an empty file: the process is a zombie */
     *out = (struct proc_memory){.vm_bytes = pages * page_bytes(),
                                 .rss_bytes = resident * page_bytes(),
                                 .anon_bytes =
@@ -22,7 +22,7 @@ bool proc_parse_statm(const char *text, struct proc_memory *out)
     return true;
 }
 
-/* Fields have the numbers that they have in proc(5). The name may hold anything. */
+/* Field numbers are those of proc(5). The name may contain anything. */
 bool proc_parse_stat(const char *text, struct proc_state *out)
 {
     enum { STATE = 3, MAJOR_FAULTS = 12, FIELDS = 53 };
@@ -94,7 +94,8 @@ size_t proc_command_size(const char *text, size_t size)
     size_t used = size;
     while (used && !text[used - 1])
         used--;
-    /* Its own NUL, and an empty argument. A text without any NUL is one argument. */
+    /* Keeps the last argument's NUL, and one empty argument. A text without any NUL is one
+     * argument. */
     return size - used > 2 ? used + 1 : size;
 }
 
@@ -124,7 +125,7 @@ bool proc_read_thread_state(pid_t pid, pid_t tid, struct proc_state *out)
     return read_stat(pid, name, out);
 }
 
-/* The first numbers of the line that begins with `label`; those that are not there stay 0. */
+/* Reads the first numbers of the line that begins with `label`; missing ones stay 0. */
 static void read_line(const char *status, const char *label, unsigned *first, unsigned *second)
 {
     char *at = strstr(status, label);

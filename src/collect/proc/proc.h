@@ -1,8 +1,6 @@
 /*
- * proc: what the kernel says of a process in /proc, read and parsed.
- *
- * The parsers accept any text; false: it is not what was expected, and `out` is as it was. No
- * state.
+ * proc: reads and parses what the kernel says about a process in /proc. The parsers accept any
+ * text. If they return false, the text is not what was expected, and `out` is unchanged. No state.
  */
 #ifndef TIDE_COLLECT_PROC_PROC_H
 #define TIDE_COLLECT_PROC_PROC_H
@@ -19,7 +17,7 @@ struct proc_memory {
     uint64_t vm_bytes, rss_bytes, anon_bytes;
 };
 
-/* Of /proc/PID/stat. What a short text does not have is 0. */
+/* From /proc/PID/stat. Fields that the text lacks are 0. */
 struct proc_state {
     char name[16];
     char state; /* as ps shows it: 'Z' is a zombie */
@@ -28,17 +26,17 @@ struct proc_state {
     uint64_t minor_faults, major_faults;
     uint64_t user_ticks, system_ticks; /* of CPU time */
     uint64_t threads;
-    uint64_t start_ticks;     /* after the machine's start; 0: not known */
-    uint64_t environment_end; /* address; 0 in the middle of exec too */
-    int wait_status;          /* of a zombie, to those who may know */
+    uint64_t start_ticks;     /* after boot; 0: not known */
+    uint64_t environment_end; /* an address; 0 also in the middle of exec */
+    int wait_status;          /* of a zombie, for those who may read it */
 };
 #define PROC_KERNEL_THREAD 0x200000u
 
-/* Of /proc/PID/status. */
+/* From /proc/PID/status. */
 struct proc_status {
     unsigned threads;
-    unsigned tracer;    /* its pid; 0: nobody traces it */
-    unsigned filters;   /* of seccomp */
+    unsigned tracer;    /* PID of its tracer; 0: none */
+    unsigned filters;   /* number of seccomp filters */
     unsigned uid, euid; /* real and effective */
     unsigned gid, egid;
 };
@@ -46,34 +44,38 @@ struct proc_status {
 bool proc_parse_statm(const char *text, struct proc_memory *out);
 bool proc_parse_stat(const char *text, struct proc_state *out);
 
-/* The beginning of /proc/PID/NAME as a string; false: there is none, or nothing in it. */
+/* Reads the beginning of /proc/PID/NAME as a string; false: there is no such file, or it is
+ * empty. */
 bool proc_read_text(pid_t pid, const char *name, char *out, size_t size);
-/* All of it, appended; 0, or a negative errno: -ESRCH also when there is nothing in it. */
+/* Appends all of it. Returns 0, or a negative errno: -ESRCH also if the file is empty. */
 int proc_read_all(pid_t pid, const char *name, struct strbuf *out);
 /*
- * The arguments of a process, each with its NUL; as proc_read_all. A program that writes its title
- * over them leaves the rest of the room empty: empty arguments behind the last are not told, but
- * for a single one, which somebody may have meant.
+ * Reads the arguments of a process, each with its NUL. Errors as in proc_read_all. A program that
+ * writes a title over its arguments leaves the rest of the space empty. So empty arguments at the
+ * end are left out, except a single one, which may be meant.
  */
 int proc_read_command(pid_t pid, struct strbuf *out);
 /* How many bytes of such a text are arguments. */
 size_t proc_command_size(const char *text, size_t size);
-/* /proc/PID/stat, also of a process that has ended and is not reaped; false: there is none. */
+/* Reads /proc/PID/stat, also of a process that has ended and is not reaped; false: there is
+ * none. */
 bool proc_read_state(pid_t pid, struct proc_state *out);
-/* The same of one thread. */
+/* The same for one thread. */
 bool proc_read_thread_state(pid_t pid, pid_t tid, struct proc_state *out);
-/* All zero, and false: it cannot be read. */
+/* false: the file cannot be read, and all fields are 0. */
 bool proc_read_status(pid_t pid, struct proc_status *out);
-/* The file that it runs; false, an empty path and errno: none, or we may not know. */
+/* Reads the path of the executable. false, an empty path and errno: there is none, or we may not
+ * read it. */
 bool proc_read_exe(pid_t pid, char *out, size_t size);
 /*
- * How many seccomp filters a process runs under; 0 where that cannot be known. A filter may end a
- * process for a system call. Those that the collector is under too are harmless, as it makes the
- * same calls; a process with more of them is not asked to make any.
+ * How many seccomp filters a process runs under; 0 if that is unknown. A filter may kill a process
+ * for making a system call. Filters that the collector is under as well are harmless, as it makes
+ * the same calls. A process that has more filters than the collector is not asked to make any.
  */
 unsigned proc_filters(pid_t pid);
 
-/* The folder of a process's threads, for proc_next_number and closedir; NULL and errno: none. */
+/* Opens the folder of a process's threads, for proc_next_number and closedir. NULL and errno:
+ * error. */
 DIR *proc_open_threads(pid_t pid);
 /* The next number in a folder of /proc; 0: there are no more, or the folder is NULL. */
 pid_t proc_next_number(DIR *folder);

@@ -6,7 +6,7 @@
 
 #include "collect/proc/proc.h"
 
-/* Cuts the next line off; NULL: there are no more. */
+/* Cuts off the next line; NULL: there are no more. */
 static char *next_line(char **text)
 {
     char *line = *text;
@@ -19,7 +19,7 @@ static char *next_line(char **text)
     return line;
 }
 
-/* A number and the character after it; false: something else is there. */
+/* Parses a number and the character after it; false: something else is there. */
 static bool number(char **at, int base, char after, uint64_t *out)
 {
     char *end;
@@ -99,7 +99,7 @@ void proc_parse_smaps(char *text, struct proc_mappings *out)
         if (parse_head(line, &next)) {
             last = NULL;
             if (next.mapping.start < end)
-                continue; /* not in order: no kernel says that */
+                continue; /* not in order: no kernel writes that */
             end = next.mapping.end;
             last = vec_push(&out->items);
             *last = next;

@@ -9,31 +9,33 @@
 
 #define COST_BLOCK_NS 65
 #define COST_PAGE_NS  20
-#define FIRST_NS      20000000  /* most processes of a build or a pipeline are over by then */
-#define APART_NS      500000000 /* where there are no marks, at first */
-#define APART_COST    50        /* times what the last one took: 2 % of a processor */
-#define PERIODIC_COST 200       /* the same where nobody asked: only who is killed needs them */
-#define TRIES         3         /* to read events and pages without a change in between, */
-#define MOVED_SHARE   100       /* of more than one part in so many */
+#define FIRST_NS      20000000  /* most processes of a build or a pipeline have ended by then */
+#define APART_NS      500000000 /* the first distance, where there are no marks */
+/* The pause is so many times the cost of the last one: 2 % of a processor. */
+#define APART_COST 50
+/* The same factor where the user did not ask: only processes that are killed need these. */
+#define PERIODIC_COST 200
+#define TRIES         3   /* attempts to read events and pages without a change in between */
+#define MOVED_SHARE   100 /* a change is more than one part in so many */
 #define RESERVE_BYTES (UINT64_C(1) << 30)
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading a process ------------------------------------------------------------------------ */
 
-/* Pages that the kernel put there for itself are in no RSS, nor are those of hugetlbfs. */
+/* Pages that the kernel mapped for itself, and those of hugetlbfs, are not part of RSS. */
 static bool is_resident_memory(const struct proc_mapping *m)
 {
     return strncmp(m->name, "[vvar", 5) != 0 && strncmp(m->name, "[vsyscall", 9) != 0 &&
            strncmp(m->name, "/anon_hugepage", 14) != 0;
 }
 
-/* Addresses that are only reserved may be very many, and an older kernel tells them one by one. */
+/* There may be very many pages that are only reserved, and older kernels list them one by one. */
 static bool is_reserve(const struct proc_mapping *m)
 {
     return !(m->mapping.flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXECUTE)) &&
            m->mapping.end - m->mapping.start > RESERVE_BYTES;
 }
 
-static bool find_pages(struct footprint_look *l, pid_t pid)
+static bool find_pages(struct footprint_reading *l, pid_t pid)
 {
     int fd = pagemap_open(pid);
     bool known = fd >= 0;
@@ -61,7 +63,8 @@ static bool find_pages(struct footprint_look *l, pid_t pid)
     return known;
 }
 
-/* statm may be off by some pages a processor; a walk over all pages is not, and takes longer. */
+/* statm may be off by some pages per processor. Walking over all pages is exact, but takes
+ * longer. */
 static uint64_t rss_of(struct target *t, bool exact)
 {
     struct strbuf text = {0};
@@ -78,22 +81,22 @@ static uint64_t rss_of(struct target *t, bool exact)
     return s.rss_bytes;
 }
 
-static void let_go(struct footprint_look *l)
+static void footprint_reading_release(struct footprint_reading *l)
 {
     strbuf_release(&l->text);
     vec_release(&l->mappings.items);
     vec_release(&l->runs.items);
     vec_release(&l->mapping_of);
-    *l = (struct footprint_look){0};
+    *l = (struct footprint_reading){0};
 }
 
-void footprint_look(struct footprint_look *l, struct target *t, enum footprint_kind kind,
+void footprint_read(struct footprint_reading *l, struct target *t, enum footprint_kind kind,
                     uint64_t now_ns, bool exact)
 {
     uint64_t begun = monotonic_ns();
-    if (kind != FOOTPRINT_EXIT) /* else the scan has done so */
+    if (kind != FOOTPRINT_EXIT) /* at the end, the scan has done so */
         drain_look(t, now_ns);
-    *l = (struct footprint_look){
+    *l = (struct footprint_reading){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
     proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
     if (!find_pages(l, t->pid))
@@ -113,20 +116,21 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* What the program says that it has live at this moment. */
+/* The live bytes, as the program counts them at this moment. */
 static uint64_t live_now(struct target *t)
 {
     uint64_t live = t->header ? atomic_load(&t->header->totals.live_bytes) : 0;
-    return live <= INT64_MAX ? live : 0; /* threads tell of what they freed before others tell */
+    /* A thread may report its frees before another reports the allocations. */
+    return live <= INT64_MAX ? live : 0;
 }
 
 /*
- * Reads the counters first, then the pages, and then the blocks: what the program allocates or frees
- * in between would count as free. So this is done again if RSS or the heap has changed meanwhile. If
- * the program is too fast for that, how much it changed is kept with what was seen.
+ * Reads the counters first, then the pages, then the blocks. What the program allocates or frees in
+ * between would count as free, so this is repeated if RSS or the heap has changed meanwhile. If the
+ * program changes too fast, the amount of change is stored with the result.
  */
-static void look_at_running(struct footprint_look *l, struct target *t, enum footprint_kind kind,
-                            uint64_t time_ns)
+static void read_running(struct footprint_reading *l, struct target *t, enum footprint_kind kind,
+                         uint64_t time_ns)
 {
     uint64_t cost_ns = 0;
     for (int i = 0; i < TRIES; i++) {
@@ -136,12 +140,12 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
         if (i > 0) {
             if (l->mappings.items.count)
                 t->profile.pins.count = l->footprint.first_pin;
-            let_go(l);
+            footprint_reading_release(l);
         }
         stamp_take(t, now_ns, &before);
         target_drain(t, now_ns);
         uint64_t live = live_now(t);
-        footprint_look(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
+        footprint_read(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
         l->footprint.live_bytes = live_now(t);
         uint64_t heap_moved = apart(l->footprint.live_bytes, live);
         l->footprint.moved_bytes = apart(l->footprint.rss_bytes, before.rss_bytes);
@@ -154,7 +158,7 @@ static void look_at_running(struct footprint_look *l, struct target *t, enum foo
     l->cost_ns = cost_ns;
 }
 
-/* --- keeping ---------------------------------------------------------------------------------- */
+/* --- storing footprints ----------------------------------------------------------------------- */
 
 void footprint_thin_out(struct profile *p)
 {
@@ -174,14 +178,14 @@ void footprint_thin_out(struct profile *p)
     p->pins.count = pins;
 }
 
-void footprint_finish(struct footprint_look *l, struct target *t)
+void footprint_finish(struct footprint_reading *l, struct target *t)
 {
     struct profile *p = &t->profile;
     uint64_t begun = monotonic_ns();
     t->footprint.marks = t->marks.pending.count;
     if (l->mappings.items.count) {
         struct footprint f = l->footprint;
-        /* Blocks that went while it was looked at are not among those that were seen. */
+        /* Blocks that were freed during the reading are not among those that were seen. */
         if (f.kind == FOOTPRINT_EXIT || f.live_bytes > t->ledger.live.bytes)
             f.live_bytes = t->ledger.live.bytes;
         f.partial = target_may_lack_blocks(t);
@@ -199,15 +203,15 @@ void footprint_finish(struct footprint_look *l, struct target *t)
     t->footprint.due.rest_ns = now_ns + rest;
     rest = rest > cost_ns * PERIODIC_COST ? rest : cost_ns * PERIODIC_COST;
     t->footprint.due.next_ns = now_ns + (rest > APART_NS ? rest : APART_NS);
-    let_go(l);
+    footprint_reading_release(l);
 }
 
 void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 {
-    struct footprint_look l;
+    struct footprint_reading l;
     if (t->profile.sample_bytes)
-        return; /* where blocks lie is not known */
-    look_at_running(&l, t, kind, now_ns);
+        return; /* the addresses of blocks are unknown */
+    read_running(&l, t, kind, now_ns);
     footprint_finish(&l, t);
 }
 
@@ -222,19 +226,20 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
     if (!t->header || t->profile.sample_bytes ||
         (footprint_has_exit(t) &&
          !target_went_on(t, vec_last(&t->profile.footprints)->time_ns, now_ns)))
-        return;                       /* it may take a while to end */
-    bool first = !t->footprint.marks; /* of the marks */
+        return;                       /* the end may take a while */
+    bool first = !t->footprint.marks; /* first footprint of a mark */
     if (t->marks.pending.count != t->footprint.marks &&
         (first || now_ns >= t->footprint.due.rest_ns))
         footprint_take(t, FOOTPRINT_MARK, now_ns);
     else if (now_ns >= FIRST_NS && now_ns >= t->footprint.due.next_ns &&
-             now_ns >= footprint_cost_ns(t) * APART_COST) /* it may have grown much since */
+             /* The process may have grown much since. */
+             now_ns >= footprint_cost_ns(t) * APART_COST)
         footprint_take(t, FOOTPRINT_PERIODIC, now_ns);
 }
 
 bool footprint_has_exit(const struct target *t)
 {
     if (t->profile.sample_bytes)
-        return true; /* there will be none */
+        return true; /* there will be no more marks */
     return t->profile.footprints.count && vec_last(&t->profile.footprints)->kind == FOOTPRINT_EXIT;
 }

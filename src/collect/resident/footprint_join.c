@@ -1,6 +1,6 @@
 /*
- * Pages and blocks brought together. Every resident page that may be the allocator's has a place in
- * one array, in order of address, and each block adds what it takes to its pages' places: a page of
+ * Joins pages and blocks. Every resident page that may be the allocator's has an entry in one
+ * array, in order of address, and each block adds its bytes to the entries of its pages. A page of
  * 4 KiB costs 6 bytes.
  */
 #include <stdlib.h>
@@ -13,21 +13,21 @@
 #define PAGE      page_bytes()
 #define PINS_MAX  16
 #define MUCH_FREE (UINT64_C(64) << 10)
-#define SHARE     65536 /* parts of a byte that free space is shared out in */
+#define SHARE     65536 /* the fractions of a byte in which free space is shared out */
 
 #if ARCH_PAGE_LARGEST <= UINT16_MAX
-typedef uint16_t in_page; /* bytes of a page, up to all of them */
+typedef uint16_t in_page; /* a number of bytes of a page, at most all of them */
 #else
 typedef uint32_t in_page;
 #endif
 
 struct page_use {
-    in_page live, other; /* bytes of blocks; what is added to them */
-    in_page end;         /* of the last of either */
+    in_page live, other; /* bytes of blocks; headers and padding around them */
+    in_page end;         /* where the last of either ends */
 };
 
 struct share {
-    uint64_t pinned; /* in parts of a byte */
+    uint64_t pinned; /* in fractions of a byte */
     uint64_t bytes;
 };
 
@@ -35,7 +35,7 @@ struct joining {
     struct footprint *footprint;
     struct heap_pages heap;
     struct page_use *pages;
-    struct share *sites; /* what blocks of each keep */
+    struct share *sites; /* for each site: what its blocks keep resident */
     size_t site_count;
 };
 
@@ -53,7 +53,7 @@ static uint64_t used(const struct page_use *u)
     return (uint64_t)u->live + u->other;
 }
 
-/* The place of a page; NULL: it is not there. */
+/* The entry of a page; NULL: the page is not listed. */
 static struct page_use *page_at(struct joining *j, uint64_t page)
 {
     size_t i = heap_pages_after(&j->heap, page);
@@ -61,10 +61,10 @@ static struct page_use *page_at(struct joining *j, uint64_t page)
     return a && a->start <= page ? &j->pages[a->first + (page - a->start) / PAGE] : NULL;
 }
 
-/* A block with all that is added to it. */
+/* A block with its header and padding. */
 struct extended {
-    uint64_t start, end;           /* with its header, and all that is usable */
-    uint64_t live_start, live_end; /* as it was asked for */
+    uint64_t start, end;           /* with header and all usable bytes */
+    uint64_t live_start, live_end; /* the bytes that were asked for */
 };
 
 static struct extended extended(const struct block *b)
@@ -79,7 +79,7 @@ static void use_page(struct page_use *u, const struct extended *b, uint64_t page
 {
     uint64_t all = overlap(b->start, b->end, page, page + PAGE);
     uint64_t live = overlap(b->live_start, b->live_end, page, page + PAGE);
-    uint64_t room = PAGE - used(u); /* blocks may overlap while it runs */
+    uint64_t room = PAGE - used(u); /* blocks may overlap while the process runs */
     all = all < room ? all : room;
     live = live < all ? live : all;
     u->live = (in_page)(u->live + live);
@@ -94,7 +94,7 @@ static void use_block(void *context, const struct block *block, bool inherited)
     (void)inherited;
     struct extended b = extended(block);
     uint64_t first = b.start & ~(PAGE - 1);
-    if (b.end > b.start && b.end - first <= PAGE) { /* nearly all */
+    if (b.end > b.start && b.end - first <= PAGE) { /* true for nearly all blocks */
         struct page_use *u = page_at(j, first);
         if (u)
             use_page(u, &b, first);
@@ -109,7 +109,7 @@ static void use_block(void *context, const struct block *block, bool inherited)
     }
 }
 
-/* Its share of what is free on a page. */
+/* Charges a block with its share of the free space on a page. */
 static void pin_page(struct joining *j, struct share *site, const struct extended *b, uint64_t page)
 {
     const struct page_use *u = page_at(j, page);
@@ -121,7 +121,7 @@ static void pin_page(struct joining *j, struct share *site, const struct extende
     site->bytes += own;
 }
 
-/* Pages in the middle of a block have nothing free. */
+/* Pages in the middle of a block have no free space. */
 static void pin_block(void *context, const struct block *block, bool inherited)
 {
     struct joining *j = context;
@@ -165,7 +165,7 @@ static void add_pins(struct joining *j, struct target *t)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* What the program mapped and live blocks lie in, its allocator mapped. */
+/* If live blocks lie in what the program mapped, it was its allocator that mapped it. */
 static void settle_claims(struct joining *j)
 {
     for (size_t i = 0; i < j->heap.list.count; i++) {
@@ -200,15 +200,15 @@ static void sum_pages(struct joining *j)
     }
 }
 
-/* An arena's areas: [first, end). */
+/* The areas of one arena: [first, end). */
 struct arena {
     size_t first, end;
     bool is_main;
 };
 
 /*
- * malloc_trim gives back the whole pages inside free blocks, but for their headers; of all arenas
- * but the first it leaves the end alone. An arena's own bookkeeping is at its beginning.
+ * malloc_trim releases the whole pages inside free blocks, without their headers. It leaves the end
+ * of all arenas but the first alone. An arena's own bookkeeping is at its beginning.
  */
 static void sum_arena(struct joining *j, struct arena r)
 {
@@ -261,7 +261,7 @@ static void sum_arenas(struct joining *j)
     }
 }
 
-void footprint_join(const struct footprint_look *l, struct target *t, struct footprint *f)
+void footprint_join(const struct footprint_reading *l, struct target *t, struct footprint *f)
 {
     struct joining j = {.footprint = f};
     heap_pages_find(&j.heap, l, t, f->parts);

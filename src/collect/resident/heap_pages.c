@@ -8,7 +8,7 @@
 
 #define PAGE page_bytes()
 
-/* --- whose allocator it is -------------------------------------------------------------------- */
+/* --- which allocator it is -------------------------------------------------------------------- */
 
 static bool is_glibc(const struct target *t)
 {
@@ -42,7 +42,7 @@ static int by_claim(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The recorder's first, then the program's, then the loader's. */
+/* Collects the claims of the recorder first, then the program's, then the loader's. */
 static void gather_claims(struct heap_pages *s, const struct target *t)
 {
     struct address_set taken = {0}, announced = {0};
@@ -73,7 +73,7 @@ static void gather_claims(struct heap_pages *s, const struct target *t)
         qsort(s->claims.items, s->claims.count, sizeof *s->claims.items, by_claim);
 }
 
-/* The first claim that ends after an address. */
+/* The index of the first claim that ends after an address. */
 static size_t claim_after(const struct heap_pages *s, uint64_t address)
 {
     size_t at;
@@ -90,7 +90,7 @@ static void add_area(struct heap_pages *s, struct page_area a)
     *vec_push(&s->list) = a;
 }
 
-/* Cut where somebody is known to have mapped it. */
+/* Splits the area where somebody is known to have mapped a part of it. */
 static void add_anonymous(struct heap_pages *s, struct page_area whole)
 {
     for (size_t i = claim_after(s, whole.start); whole.start < whole.end; i++) {
@@ -117,7 +117,7 @@ static enum footprint_part part_of(enum mapping_kind kind, const struct mapping 
                                    bool is_file)
 {
     switch (kind) {
-    case KIND_HEAP: /* a stack that was joined with a large block is still one */
+    case KIND_HEAP: /* a stack that was merged with a large block stays a stack */
         return m->flags & MAPPING_STACK && !is_arena && !m->name ? PART_STACKS : PART_FREE;
     case KIND_STACK:
         return PART_STACKS;
@@ -140,7 +140,7 @@ static enum footprint_part part_of(enum mapping_kind kind, const struct mapping 
     }
 }
 
-static void gather_pages(struct heap_pages *s, const struct footprint_look *l,
+static void gather_pages(struct heap_pages *s, const struct footprint_reading *l,
                          const struct target *t, uint64_t parts[FOOTPRINT_PARTS])
 {
     struct profile view = {.executable = t->profile.executable};
@@ -193,8 +193,8 @@ size_t heap_pages_after(struct heap_pages *s, uint64_t address)
     return s->last = at;
 }
 
-void heap_pages_find(struct heap_pages *s, const struct footprint_look *l, const struct target *t,
-                     uint64_t parts[FOOTPRINT_PARTS])
+void heap_pages_find(struct heap_pages *s, const struct footprint_reading *l,
+                     const struct target *t, uint64_t parts[FOOTPRINT_PARTS])
 {
     *s = (struct heap_pages){.is_glibc = is_glibc(t)};
     gather_claims(s, t);

@@ -1,6 +1,6 @@
 /*
- * heap_pages: the resident pages that may hold heap blocks, each with a number, and whose they are
- * if no block lies there. footprint.h says how that is decided.
+ * heap_pages: the resident pages that may hold heap blocks, each with a number, and to whom they
+ * belong if no block lies there. footprint.h says how that is decided.
  *
  * Ownership: heap_pages_release frees the lists.
  */
@@ -11,20 +11,20 @@
 
 #define NO_CLAIM SIZE_MAX
 
-/* Somebody is known to have mapped it. */
+/* A range that somebody is known to have mapped. */
 struct claim {
     uint64_t start, end;
     enum footprint_part part;
-    bool has_blocks; /* set by others */
+    bool has_blocks; /* set by footprint_join.c */
 };
 
-/* Resident pages side by side. */
+/* Adjacent resident pages of one owner. */
 struct page_area {
     uint64_t start, end;
-    size_t first;             /* number of its first page */
-    enum footprint_part part; /* PART_FREE: the allocator's */
-    size_t claim;             /* in claims, or NO_CLAIM */
-    uint64_t heap;            /* address of the arena it is part of; 0: of none, or not glibc's */
+    size_t first;             /* the number of its first page */
+    enum footprint_part part; /* PART_FREE: it belongs to the allocator */
+    size_t claim;             /* index into claims, or NO_CLAIM */
+    uint64_t heap;            /* address of the arena that it is part of; 0: none, or not glibc's */
     bool is_main;             /* the arena that grows by brk */
 };
 
@@ -32,15 +32,16 @@ struct heap_pages {
     VEC(struct claim) claims;   /* in order, without overlaps */
     VEC(struct page_area) list; /* in order */
     size_t page_count;
-    size_t last; /* area that was found last */
+    size_t last; /* the area that was found last */
     bool is_glibc;
 };
 
-/* Pages that cannot hold a block are added to their parts at once. */
-void heap_pages_find(struct heap_pages *s, const struct footprint_look *l, const struct target *t,
-                     uint64_t parts[FOOTPRINT_PARTS]);
+/* Finds the areas. Pages that cannot hold a block are added to their parts of the footprint at
+ * once. */
+void heap_pages_find(struct heap_pages *s, const struct footprint_reading *l,
+                     const struct target *t, uint64_t parts[FOOTPRINT_PARTS]);
 void heap_pages_release(struct heap_pages *s);
-/* The first area that ends after an address. */
+/* The index of the first area that ends after an address. */
 size_t heap_pages_after(struct heap_pages *s, uint64_t address);
 
 #endif

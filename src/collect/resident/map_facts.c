@@ -9,7 +9,7 @@
 #include "collect/proc/remote_memory.h"
 #include "machine/page.h"
 
-/* One block of each mapping is enough. */
+/* Marks the mapping of a block, and skips its other blocks: one of each mapping is enough. */
 static uint64_t mark_mapping(void *context, const struct block *b)
 {
     struct proc_mapping *m = proc_mapping_at(context, b->address);
@@ -30,7 +30,7 @@ static bool is_shared_with_us(const char *name)
     return strncmp(name, "/memfd:tidemark ", 16) == 0;
 }
 
-/* The kernel joins neighbours, so a mapping may be several of ours. */
+/* The kernel merges neighbouring mappings, so one may consist of several of ours. */
 static bool is_recorders_memory(const struct address_set *own, const struct mapping *m)
 {
     struct address_set covered = {0};
@@ -42,10 +42,10 @@ static bool is_recorders_memory(const struct address_set *own, const struct mapp
     return bytes > (m->end - m->start) / 2;
 }
 
-/* How far a program or library reaches in memory, by its own headers; 0: not known. */
+/* Where the image of a program or library ends in memory, by its own headers; 0: not known. */
 static uint64_t image_end(const struct remote_memory *m, uint64_t base)
 {
-    char head[1024]; /* headers follow each other closely */
+    char head[1024]; /* the headers follow each other closely */
     Elf64_Ehdr file;
     if (remote_memory_read(m, base, head, sizeof head) != (ssize_t)sizeof head)
         return 0;
@@ -67,11 +67,11 @@ static uint64_t image_end(const struct remote_memory *m, uint64_t base)
     return high > low ? base + (high - low) : 0;
 }
 
-/* An anonymous mapping right behind the data of a file. What was mapped next to it may have been
- * joined with it: it is what the larger part of it is. */
+/* Marks anonymous mappings right after the data of a file (.bss). The kernel may have merged one
+ * with what was mapped next to it: the larger part decides. */
 static void mark_zeroed(const struct target *t, struct proc_mappings *all)
 {
-    const struct mapping *base = NULL; /* of the last file: where its beginning is */
+    const struct mapping *base = NULL; /* the first mapping of the last file */
     struct remote_memory memory;
     remote_memory_open(&memory, t->pid);
     for (size_t i = 0; i < all->items.count; i++) {

@@ -1,7 +1,7 @@
 /*
- * map_facts: what the collector knows of a process's mappings and the kernel does not: which are
- * the recorder's, which hold a thread's stack or live heap blocks, which are the zeroed data of a
- * file.
+ * map_facts: what the collector knows about a process's mappings that the kernel does not say:
+ * which are the recorder's, which hold a thread's stack or live heap blocks, which are the zeroed
+ * data of a file.
  */
 #ifndef TIDE_COLLECT_RESIDENT_MAP_FACTS_H
 #define TIDE_COLLECT_RESIDENT_MAP_FACTS_H
@@ -10,7 +10,8 @@
 #include "collect/proc/smaps.h"
 #include "collect/counting/target.h"
 
-/* Sets flags of mappings. Those of thread states are told by smaps alone, not by maps. */
+/* Sets the flags of mappings. Memory of thread states can be recognised in smaps only, not in
+ * maps. */
 void map_facts_mark(struct target *t, struct proc_mappings *all);
 
 #endif

@@ -11,16 +11,16 @@
 #include "collect/proc/smaps.h"
 
 #define COST_PAGE_NS 80
-#define FIRST_NS     20000000  /* most processes of a build or a pipeline are over by then */
-#define APART_NS     500000000 /* at first; then ever more */
-#define APART_COST   100       /* times what the last one took */
+#define FIRST_NS     20000000  /* most processes of a build or a pipeline have ended by then */
+#define APART_NS     500000000 /* the first distance; it grows */
+#define APART_COST   100       /* the pause is so many times the cost of the last one */
 #define PERIODIC_MAX 16
-#define MUCH_BYTES   (UINT64_C(4) << 20) /* a change of less is no reason to look again */
+#define MUCH_BYTES   (UINT64_C(4) << 20) /* a smaller change is no reason for another capture */
 
 /* --- NUMA --------------------------------------------------------------------------------------
  */
 
-/* Both texts are in order of address; what came or went between them is left out. */
+/* Both lists are in order of address. Mappings that are in one of them only are left out. */
 static void add_placements(struct profile *p, struct proc_mappings *all, char *text)
 {
     struct proc_placement placement;
@@ -47,10 +47,9 @@ static void add_placements(struct profile *p, struct proc_mappings *all, char *t
     }
 }
 
-/* --- captures ----------------------------------------------------------------------------------
- */
+/* --- captures --------------------------------------------------------------------------------- */
 
-static bool goes(const struct profile *p, size_t i, bool periodic_only, size_t *seen)
+static bool is_thinned_out(const struct profile *p, size_t i, bool periodic_only, size_t *seen)
 {
     if (i == 0 || i + 1 == p->captures.count ||
         (periodic_only && p->captures.items[i].kind != CAPTURE_PERIODIC))
@@ -67,7 +66,7 @@ bool maps_thin_out(struct profile *p)
         periodic += p->captures.items[i].kind == CAPTURE_PERIODIC;
     for (size_t i = 0; i < p->captures.count; i++) {
         struct capture c = p->captures.items[i];
-        if (goes(p, i, periodic > 0, &seen))
+        if (is_thinned_out(p, i, periodic > 0, &seen))
             continue;
         for (size_t k = 0; k < c.count; k++) {
             struct mapping m = p->mappings.items[c.first + k];
@@ -125,7 +124,7 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
         if (proc_read_all(t->pid, "numa_maps", &numa) == 0)
             add_placements(&t->profile, &all, numa.data);
     }
-    python_arenas_look(t, now_ns);
+    python_arenas_read(t, now_ns);
     if (all.items.count) {
         add_capture(t, kind, now_ns, &all);
         t->maps.rss_bytes = 0;
@@ -142,8 +141,8 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
     t->maps.due.next_ns = now_ns + (rest > t->maps.due.apart_ns ? rest : t->maps.due.apart_ns);
 }
 
-/* Has much come or gone since the last capture? It may be the last one, should the process be
- * killed. */
+/* Have the mappings changed much since the last capture? If the process is killed, this one may be
+ * the last. */
 static bool changed_much(const struct target *t)
 {
     if (!t->profile.stamps.count)
@@ -161,7 +160,7 @@ bool maps_has_exit(const struct target *t)
 void maps_if_due(struct target *t, uint64_t now_ns)
 {
     if (maps_has_exit(t) && !target_went_on(t, vec_last(&t->profile.captures)->time_ns, now_ns))
-        return; /* it may take a while to end */
+        return; /* the end may take a while */
     if (!t->profile.captures.count) {
         if (now_ns >= FIRST_NS && now_ns >= t->maps.due.next_ns)
             maps_take(t, CAPTURE_START, now_ns);

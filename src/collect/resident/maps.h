@@ -1,13 +1,12 @@
 /*
- * maps: what a process has mapped, from /proc/PID/smaps and numa_maps, at moments.
+ * maps: what a process has mapped at certain moments, from /proc/PID/smaps and numa_maps.
  *
  * Captures are taken soon after the start (a process that has ended by then costs nothing), now and
  * then, at each snapshot, and when the program begins to end. The more memory is resident, the
- * longer a capture takes, so those now and then take at most 1 % of the time. At most CAPTURES_ROOM
- * mappings are kept in all: if there are more, every second capture is dropped.
- *
- * Mappings of the recorder are marked, and so are those that hold live heap blocks or the stack of
- * a thread. A process that the collector may not read has no captures.
+ * longer a capture takes, so the periodic ones take at most 1 % of the time. At most CAPTURES_ROOM
+ * mappings are kept in all: if there are more, every second capture is dropped. Mappings of the
+ * recorder are marked, and so are those that hold live heap blocks or the stack of a thread. A
+ * process that the collector may not read has no captures.
  */
 #ifndef TIDE_COLLECT_RESIDENT_MAPS_H
 #define TIDE_COLLECT_RESIDENT_MAPS_H
@@ -16,19 +15,19 @@
 
 #define CAPTURES_ROOM (1u << 16)
 
-/* After target_drain. */
+/* Call it after target_drain. */
 void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns);
 void maps_if_due(struct target *t, uint64_t now_ns);
-/* Have the mappings been listed since the program began to end? */
+/* Have the mappings been captured since the program began to end? */
 bool maps_has_exit(const struct target *t);
-/* The program begins to end, or is at its end; only the first time counts. */
+/* Takes the capture of the program's end. Does nothing after the first call. */
 void maps_at_exit(struct target *t, uint64_t now_ns);
 
-/* Every second capture goes, but for the first and the last: those taken now and then, or if there
- * are none, all. False: there are too few. */
+/* Drops every second periodic capture, or if there are none, every second of all, except the first
+ * and the last. false: there are too few. */
 bool maps_thin_out(struct profile *p);
 
-/* An estimate of what a look at them costs, in processor time. */
+/* The estimated cost of one capture, in processor time. */
 uint64_t maps_cost_ns(const struct target *t);
 
 #endif

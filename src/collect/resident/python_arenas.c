@@ -10,15 +10,15 @@
 #include "collect/resident/python_pool_layout.h"
 #include "machine/page.h"
 
-#define PAGE       page_bytes()
-#define POOLS_MOST 64u  /* in an arena, of either form */
-#define PAGES_MOST 256u /* likewise */
-#define PRESENT    (UINT64_C(3) << 62)
-#define LOOKS_MOST 64
-#define APART_NS   5000000 /* at first; then ever more */
-#define APART_COST 100     /* times what the last one took */
+#define PAGE          page_bytes()
+#define POOLS_MOST    64u  /* pools in an arena, in all versions */
+#define PAGES_MOST    256u /* pages in an arena, in all versions */
+#define PRESENT       (UINT64_C(3) << 62)
+#define READINGS_MOST 64
+#define APART_NS      5000000 /* the first distance; it grows */
+#define APART_COST    100     /* the pause is so many times the cost of the last one */
 
-struct looking {
+struct arenas_reading {
     struct remote_memory memory;
     int pagemap;
     struct pool_form form;
@@ -33,8 +33,9 @@ static bool is_pool(const struct pool_header *h, const struct pool_form *f)
            h->count <= (f->pool_bytes - sizeof *h) / size;
 }
 
-/* The headers of those pools whose first page is there, the others zero; false: not readable. */
-static bool read_headers(const struct looking *l, uint64_t start, struct pool_header *out,
+/* Reads the headers of the pools whose first page is resident; the others are zero. false: not
+ * readable. */
+static bool read_headers(const struct arenas_reading *l, uint64_t start, struct pool_header *out,
                          uint32_t pools)
 {
     uint64_t entries[PAGES_MOST], first = start / PAGE;
@@ -54,9 +55,9 @@ static bool read_headers(const struct looking *l, uint64_t start, struct pool_he
     return any;
 }
 
-/* Adds up what is in [start, start + arena_bytes), if that is an arena: its first pool was made
- * with it, and all of them know its number. */
-static bool add_arena(struct looking *l, uint64_t start)
+/* Adds up [start, start + arena_bytes), if that is an arena: its first pool is created with it, and
+ * all pools have the arena's number. */
+static bool add_arena(struct arenas_reading *l, uint64_t start)
 {
     struct pool_header headers[POOLS_MOST];
     const struct pool_form *f = &l->form;
@@ -78,7 +79,7 @@ static bool add_arena(struct looking *l, uint64_t start)
 static void keep(struct target *t, const struct arena_look *look)
 {
     struct profile *p = &t->profile;
-    if (p->arenas.count == LOOKS_MOST) {
+    if (p->arenas.count == READINGS_MOST) {
         vec_thin_out(&p->arenas);
         t->arenas_due.apart_ns *= 2;
     }
@@ -92,14 +93,14 @@ static bool is_ending(const struct target *t)
            finalizer;
 }
 
-/* `whole`: it is ending, but waits for us. */
-static void look(struct target *t, uint64_t now_ns, bool whole)
+/* `at_end`: the process is ending, but waits for the collector. */
+static void read_arenas(struct target *t, uint64_t now_ns, bool at_end)
 {
     uint32_t state = t->header ? atomic_load(&t->header->python) : WIRE_PYTHON_NONE;
     uint32_t minor = t->header ? atomic_load(&t->header->python_version) >> 16 & 0xff : 0;
     char path[64];
-    struct looking l = {.form = pool_form_of(minor), .sum = {.time_ns = now_ns}};
-    if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || (!whole && is_ending(t)))
+    struct arenas_reading l = {.form = pool_form_of(minor), .sum = {.time_ns = now_ns}};
+    if ((state != WIRE_PYTHON_ON && state != WIRE_PYTHON_FULL) || (!at_end && is_ending(t)))
         return;
     snprintf(path, sizeof path, "/proc/%d/pagemap", t->pid);
     l.pagemap = open(path, O_RDONLY | O_CLOEXEC);
@@ -111,7 +112,7 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
         if (r->end - r->start == l.form.arena_bytes)
             add_arena(&l, r->start);
     }
-    /* Neighbours are one there. */
+    /* Neighbouring mappings are merged in this list. */
     for (size_t i = 0; i < t->inheritance.maps.items.count; i++) {
         const struct address_range *e = &t->inheritance.maps.items.items[i];
         for (uint64_t at = e->start; e->end - at >= l.form.arena_bytes; at += l.form.arena_bytes)
@@ -119,19 +120,19 @@ static void look(struct target *t, uint64_t now_ns, bool whole)
     }
     close(l.pagemap);
     remote_memory_close(&l.memory);
-    /* If it ended meanwhile, only a part was seen. */
-    if (l.sum.arenas && (whole || !is_ending(t)))
+    /* If the process ended meanwhile, only a part was seen. */
+    if (l.sum.arenas && (at_end || !is_ending(t)))
         keep(t, &l.sum);
 }
 
-void python_arenas_look(struct target *t, uint64_t now_ns)
+void python_arenas_read(struct target *t, uint64_t now_ns)
 {
-    look(t, now_ns, false);
+    read_arenas(t, now_ns, false);
 }
 
 void python_arenas_at_end(struct target *t, uint64_t now_ns)
 {
-    look(t, now_ns, true);
+    read_arenas(t, now_ns, true);
 }
 
 void python_arenas_if_due(struct target *t, uint64_t now_ns)
@@ -142,7 +143,7 @@ void python_arenas_if_due(struct target *t, uint64_t now_ns)
     if (!t->arenas_due.apart_ns)
         t->arenas_due.apart_ns = APART_NS;
     uint64_t begun = monotonic_ns();
-    python_arenas_look(t, now_ns);
+    python_arenas_read(t, now_ns);
     uint64_t rest = (monotonic_ns() - begun) * APART_COST;
     t->arenas_due.next_ns =
         now_ns + (rest > t->arenas_due.apart_ns ? rest : t->arenas_due.apart_ns);

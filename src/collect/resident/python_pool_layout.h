@@ -1,8 +1,9 @@
 /*
- * python_pool_layout: the header of a pool of small objects, as CPython has it on 64-bit machines.
+ * python_pool_layout: the header of a pool of small objects in CPython on 64-bit machines. It is
+ * the same from 3.8 to 3.15; arenas and pools became larger in 3.10.
  *
- * The same from 3.8 to 3.15; arenas and pools grew with 3.10. The collector reads the headers from
- * outside and believes one only if its numbers agree with each other (python_arenas.c).
+ * The collector reads the headers from outside and accepts one only if its numbers agree with each
+ * other (python_arenas.c).
  */
 #ifndef TIDE_COLLECT_RESIDENT_PYTHON_POOL_LAYOUT_H
 #define TIDE_COLLECT_RESIDENT_PYTHON_POOL_LAYOUT_H
@@ -17,8 +18,8 @@ struct pool_header {
     uint32_t count, padding; /* objects in use */
     uint64_t free_block, next, previous;
     uint32_t arena;
-    uint32_t class;                    /* objects are of (class + 1) * POOL_ALIGNMENT bytes */
-    uint32_t next_offset, last_offset; /* of objects never used yet */
+    uint32_t class;                    /* its objects have (class + 1) * POOL_ALIGNMENT bytes */
+    uint32_t next_offset, last_offset; /* offsets of objects that were never used */
 };
 static_assert(sizeof(struct pool_header) == 48, "as CPython has it");
 
@@ -26,7 +27,7 @@ struct pool_form {
     uint64_t arena_bytes, pool_bytes;
 };
 
-/* Of version 3.MINOR. */
+/* The sizes in version 3.MINOR. */
 static inline struct pool_form pool_form_of(uint32_t minor)
 {
     return minor < 10 ? (struct pool_form){256 << 10, 4 << 10}

@@ -1,6 +1,6 @@
 #include "collect/sampling/fault_owners.h"
 
-/* Where a block begins is looked for page by page, so far back at most: 1 GiB. */
+/* The start of a block is searched for page by page, at most this far back: 1 GiB. */
 #define FURTHEST (UINT64_C(1) << 30)
 
 static bool is_last(struct owner *last, struct target *t, uint64_t address)

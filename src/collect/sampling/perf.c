@@ -16,34 +16,35 @@
 #define OFF_STACK_BYTES   8192
 #define ENTRY_STACK_BYTES 4096
 #define ENTRIES_APART     64        /* faults */
-#define NOTHING_TO_LOCK   (-EDQUOT) /* how a ring is refused, unlike an event */
+#define NOTHING_TO_LOCK   (-EDQUOT) /* the error if a ring is refused; an event has other errors */
 #define RING_LARGEST      ((size_t)4 << 20)
 #define RING_SMALLEST     ((size_t)64 << 10)
 #define RINGS_IN_ALL      ((size_t)64 << 20)
-#define RECORD_LARGEST    65536 /* their size is a 16-bit number */
+#define RECORD_LARGEST    65536 /* a record's size is a 16-bit number */
 
 #define SAMPLE_FIELDS                                                                              \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |                \
      PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER)
 
 /*
- * How much of the stack is copied with a sample of CPU time; what is deeper is cut. The copy is
- * what a sample costs besides its interrupt, so the program begins with the least, and gets more
- * when its stacks were seen to be cut (perf_copy_more). Of all processes at once, some are deep.
+ * How many bytes of the stack are copied with a sample of CPU time; deeper frames are cut off.
+ * Besides the interrupt, the copy is what a sample costs. So recording begins with the smallest
+ * copy, and takes a larger one when stacks were seen to be cut (perf_copy_more). If all processes
+ * are recorded, some of them are deep.
  */
 static const uint32_t cpu_stack_bytes[PERF_CPU_COPIES] = {4096, 16384, 49152};
 #define COPY_OF_ALL       1
 #define LARGEST_IN_A_RING 32
 
-/* Of a fault, of which there may be a million a second: less when stacks were seen to be shallow.
- */
+/* The same for a fault, of which there may be a million per second: less when stacks were seen to
+ * be shallow. */
 static const uint32_t fault_stack_bytes[PERF_FAULT_COPIES] = {PERF_FAULT_LARGEST, 2048, 1024};
 
 #ifndef PERF_FORMAT_LOST /* Linux 6.0 */
 #define PERF_FORMAT_LOST (1U << 4)
 #endif
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* --- opening events --------------------------------------------------------------------------- */
 
 static struct perf_event_attr attributes(uint64_t config, uint64_t period)
 {
@@ -107,7 +108,7 @@ static struct perf_event_attr entry_attributes(void)
     return a;
 }
 
-/* Happens in the kernel, so that not everybody may sample it. */
+/* The event happens in the kernel, so not every user may sample it. */
 static struct perf_event_attr off_stack_attributes(void)
 {
     struct perf_event_attr a = attributes(PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
@@ -180,7 +181,8 @@ static int event_into(struct perf *p, struct perf_event_attr a, enum perf_kind k
     return fd;
 }
 
-/* One for each size of the copy; all but that of p->copy sleep, and so do what inherits them. */
+/* Adds an event for each size of the copy. All but that of p->copy are disabled, and so are the
+ * events that children inherit from them. */
 static int cpu_events_add(struct perf *p, pid_t pid, int cpu, int main)
 {
     for (unsigned i = p->copy; i <= p->copy_most; i++) {
@@ -207,10 +209,10 @@ static int ring_add(struct perf *p, int fd, int cpu, bool stacks)
 }
 
 /*
- * The kernel (6.18) prepares a sample once for all events of a fault, beginning with the one that
- * was opened last: what it has found for that, its id and the size of its parts, serves for the
- * next one too. So all ask for the same registers, the one without a stack comes last, and they are
- * told apart by the ring that they are in.
+ * The kernel (6.18) prepares a sample once for all events of a fault, beginning with the event that
+ * was opened last. It uses the id and the sizes that it found for that one for the next one too. So
+ * all of them ask for the same registers, the one without a stack comes last, and the ring in which
+ * a record is tells them apart.
  */
 static int fault_events_add(struct perf *p, pid_t pid, int cpu, int main)
 {
@@ -233,13 +235,13 @@ static int fault_events_add(struct perf *p, pid_t pid, int cpu, int main)
     return fd < 0 ? fd : 0;
 }
 
-/* The events of one CPU. */
+/* Opens the events of one CPU. */
 static int open_cpu(struct perf *p, pid_t pid, int cpu)
 {
     const struct perf_options *o = &p->options;
     int main = event_add(p, tracker_attributes(o, perf_estimates(p)), PERF_OTHER, pid, cpu), fd;
     if (main < 0)
-        return main == -ENODEV ? 0 : main; /* a CPU that is not there */
+        return main == -ENODEV ? 0 : main; /* this CPU does not exist */
     int code = ring_add(p, main, cpu, false);
     if (!code && o->cpu_period_ns)
         code = cpu_events_add(p, pid, cpu, main);
@@ -249,7 +251,8 @@ static int open_cpu(struct perf *p, pid_t pid, int cpu)
         fd = event_into(p, entry_attributes(), PERF_ENTRY, pid, cpu, main, false);
         code = fd < 0 ? fd : 0;
     }
-    if (!code && o->wall) { /* if it may not be, threads that wait are looked at (blocked.h) */
+    /* If this is not permitted, waiting threads are examined instead (waiting_threads.h). */
+    if (!code && o->wall) {
         fd = event_add(p, off_stack_attributes(), PERF_OFF_STACK, pid, cpu);
         if (fd >= 0)
             code = ring_add(p, fd, cpu, true);
@@ -269,7 +272,8 @@ uint64_t perf_entries_apart(const struct perf *p)
     return p->options.fault_period ? p->options.fault_period : ENTRIES_APART;
 }
 
-/* The largest only where so many fit into a ring that none is lost while others have a turn. */
+/* Uses the largest copy only if enough of them fit into a ring that none is lost while other
+ * processes run. */
 static void copies_begin(struct perf *p)
 {
     size_t largest = cpu_stack_bytes[PERF_CPU_COPIES - 1];
@@ -279,7 +283,7 @@ static void copies_begin(struct perf *p)
                                                                  : PERF_CPU_COPIES - 1;
 }
 
-/* Of a process of our own, on any CPU: a negative errno, or 0. */
+/* Opens an event for our own process on any CPU. Returns 0, or a negative errno. */
 static int event_try(struct perf_event_attr a)
 {
     int fd = event_open(&a, 0, -1);
@@ -288,7 +292,7 @@ static int event_try(struct perf_event_attr a)
     return fd < 0 ? fd : 0;
 }
 
-/* With rings of this size. */
+/* Opens everything with rings of this size. */
 static int open_all(struct perf *p, const struct perf_options *o, pid_t pid, size_t ring_bytes)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -335,7 +339,8 @@ int perf_open(struct perf *p, const struct perf_options *o, pid_t pid, struct er
     int code;
     while (size > RING_SMALLEST && size * rings > RINGS_IN_ALL)
         size /= 2;
-    while ((code = open_all(p, o, pid, size)) != 0) { /* until it fits into what may be locked */
+    /* Until it fits into the memory that may be locked. */
+    while ((code = open_all(p, o, pid, size)) != 0) {
         if ((code != NOTHING_TO_LOCK && code != -ENOMEM) || size <= RING_SMALLEST)
             return refusal(code, o, err);
         size /= 2;
@@ -353,7 +358,7 @@ static int watch_on(struct perf *p, struct perf_event_attr a, enum perf_kind kin
     return fd < 0 ? fd : 0;
 }
 
-/* In the order of open_cpu. Copies of stacks stay as they are. */
+/* Opens events in the order of open_cpu. The sizes of copies stay as they are. */
 int perf_watch(struct perf *p, pid_t tid)
 {
     const struct perf_options *o = &p->options;
@@ -397,7 +402,7 @@ uint32_t perf_copied(const struct perf *p)
     return cpu_stack_bytes[p->copy];
 }
 
-/* In between some faults have two stacks, but each has one. */
+/* While both are enabled, some faults have two stacks; none is without one. */
 void perf_copy_faults(struct perf *p, uint64_t bytes)
 {
     unsigned before = p->fault_copy, copy = PERF_FAULT_COPIES - 1;
@@ -419,7 +424,7 @@ bool perf_lost(const struct perf *p, uint64_t *lost)
 {
     *lost = 0;
     for (size_t i = 0; i < p->events.count && p->counts_lost; i++) {
-        uint64_t values[2]; /* its count, and what was lost */
+        uint64_t values[2]; /* its count, and how many records were lost */
         if (p->events.items[i].stacks)
             continue;
         if (read(p->events.items[i].fd, values, sizeof values) != sizeof values)

@@ -10,7 +10,7 @@ static const char *ring_at(const struct perf *p, const struct perf_ring *r, uint
     return r->memory + PERF_PAGE_BYTES + at % p->ring_bytes;
 }
 
-/* The bytes of the record at r->at, in one piece; NULL: none. */
+/* The bytes of the record at r->at, in one piece; NULL: there is none. */
 static const struct perf_event_header *record_at(const struct perf *p, const struct perf_ring *r)
 {
     if (r->head - r->at < sizeof(struct perf_event_header))
@@ -27,7 +27,7 @@ static const struct perf_event_header *record_at(const struct perf *p, const str
     return (const void *)p->joined;
 }
 
-/* Samples have it behind id, ip and thread; all others at their end, before the id. */
+/* Samples have the time after id, ip and thread; all other records at their end, before the id. */
 static uint64_t time_of(const struct perf_event_header *h)
 {
     uint64_t time_ns = 0;
@@ -43,7 +43,7 @@ static void ring_peek(const struct perf *p, struct perf_ring *r)
     r->next_time_ns = h ? time_of(h) : UINT64_MAX;
 }
 
-bool perf_look(struct perf *p)
+bool perf_read_heads(struct perf *p)
 {
     bool pressed = false;
     for (size_t i = 0; i < p->rings.count; i++) {
@@ -66,7 +66,7 @@ void perf_give_back(struct perf *p)
     }
 }
 
-/* What is left of a record, read word by word. */
+/* The rest of a record, read word by word. */
 struct words {
     const char *at, *end;
 };
@@ -113,7 +113,8 @@ static void take_sample(const struct perf *p, struct words w, uint16_t misc, boo
             out->stack_size = there < size ? there : size;
         }
     }
-    if (!out->in_kernel && out->kind != PERF_OFF_STACK) /* else it is a place in the kernel */
+    /* Otherwise it is an address in the kernel. */
+    if (!out->in_kernel && out->kind != PERF_OFF_STACK)
         out->registers.value[ARCH_REG_PC] = pc;
 }
 
@@ -200,7 +201,7 @@ bool perf_next(struct perf *p, uint64_t until_ns, struct perf_record *out)
     else
         take_other(h, w, oldest->stacks, out);
     oldest->at += h->size;
-    ring_peek(p, oldest); /* if this one is in `whole`, the next one cannot be */
+    ring_peek(p, oldest); /* if this record is in `whole`, the next one cannot be */
     return true;
 }
 

@@ -5,10 +5,10 @@
 
 #include "collect/proc/proc.h"
 
-#define SETTLED_SAMPLES 50 /* fewer say too little */
+#define SETTLED_SAMPLES 50 /* fewer samples say too little */
 
-/* CPU time of a process, which /proc has in ticks of 10 ms: the clock has it exactly, but not how
- * much of it was in user mode. */
+/* CPU time of a process. /proc has it in ticks of 10 ms. The CPU clock is exact, but does not say
+ * how much of it was in user mode. */
 static void cpu_times(pid_t pid, const struct proc_state *state, uint64_t *user, uint64_t *system)
 {
     uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -26,7 +26,8 @@ static void cpu_times(pid_t pid, const struct proc_state *state, uint64_t *user,
 
 static uint64_t more(uint64_t now, uint64_t before)
 {
-    return now > before ? now - before : 0; /* how time is split is an estimate */
+    /* The split between the two is the kernel's estimate and may go back. */
+    return now > before ? now - before : 0;
 }
 
 void samples_count(struct target *t)
@@ -61,10 +62,10 @@ static void set_units(struct target *t, uint64_t unit, bool kernel)
 }
 
 /*
- * Samples are a period of CPU time apart, but some do not come: where another virtual machine had
- * the processor, say. In the end each counts for its share of what the kernel says was used, unless
- * that is far off. Where time in the kernel is estimated, it is what those of user mode leave. Rows
- * are kept as samples x unit, so this is all.
+ * Samples are a period of CPU time apart, but some do not come, for example while another virtual
+ * machine had the processor. In the end each sample counts for its share of the CPU time that the
+ * kernel reports, unless that is far off. Where time in the kernel is estimated, it is the rest
+ * that the samples of user mode leave. Rows are stored as samples x unit, so only the unit changes.
  */
 void samples_settle(struct target *t)
 {

@@ -1,8 +1,9 @@
 #include "collect/sampling/samples_state.h"
 
-#define LONE_MAX 4096 /* faults of a thread whose stack may yet come */
+#define LONE_MAX 4096 /* per thread, how many faults may wait for their stacks */
 
-/* Whose page it is, is found when the fault is told: the block may be gone when its stack is. */
+/* The owner of a page is found when the fault is read: when its stack comes, the block may be
+ * gone. */
 static uint32_t owner_of(struct process *p, struct sampled_thread *thread, uint64_t address)
 {
     uint32_t account;
@@ -39,8 +40,8 @@ static uint32_t stack_of_place(struct process *p, uint64_t pc)
     return stack_tree_child(tree, node, node_address(p, pc + 1));
 }
 
-/* Faults whose stack, or one like it, was the last have found theirs. `any`: whatever they wait
- * for, they wait no longer. */
+/* Charges faults to the last stack if it is theirs, or was taken at the same place. `any`: charges
+ * all of them, even if nothing better is known. */
 static void settle_lone(struct samples *s, struct process *p, struct sampled_thread *t, bool any)
 {
     size_t left = 0;
@@ -59,7 +60,8 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
     t->lone.count = left;
 }
 
-/* Pages of ours are nobody's in the program, whoever we were called by: one frame says whose. */
+/* Pages of the recorder belong to no function of the program, whoever called the recorder: one
+ * frame shows this. */
 static uint32_t recorder_stack(struct process *p, uint64_t pc)
 {
     return stack_tree_child(&p->target->sampled.stacks, 0, node_address(p, pc + 1));
@@ -70,7 +72,7 @@ void settle_faults(struct samples *s, struct process *p, struct sampled_thread *
     settle_lone(s, p, t, true);
 }
 
-/* The stack of a fault, which comes before or after the small record of it. */
+/* Handles the stack of a fault, which comes before or after the small record of the same fault. */
 static void take_stack(struct samples *s, struct process *p, struct sampled_thread *t,
                        struct lone_fault *w, const struct perf_record *r)
 {
@@ -78,7 +80,7 @@ static void take_stack(struct samples *s, struct process *p, struct sampled_thre
     w->part = is_recorder(p, w->pc) ? recorder_stack(p, w->pc) : stack_of_fault(s, p, r, &cut);
     if (perf_estimates(&s->perf))
         kernel_entered(s, p, t, r->time_ns, w->part);
-    /* Of a fault just like it before, the stack may be known as a whole. */
+    /* If an earlier fault was at the same place, its stack may be known completely. */
     if (cut && t->last_stack && w->pc == t->last.pc && w->sp == t->last.sp) {
         t->last.address = w->address;
     } else if (cut && r->stack_room < PERF_FAULT_LARGEST) {
@@ -116,7 +118,8 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
         return;
     }
     w.part = w.address == t->cut.address ? t->cut.part : 0;
-    /* Its own stack comes next, if it was not lost; that of those before it was. */
+    /* If its own stack was not lost, it comes next; the stacks of the faults before it were
+     * lost. */
     settle_lone(s, p, t, t->lone.count == LONE_MAX);
     *vec_push(&t->lone) = w;
 }

@@ -14,9 +14,9 @@
 #define SCANS_APART_NS 250000000
 #define WATCHED        (MAP_NONE - 1)
 
-/* --- what is known of one --------------------------------------------------------------------- */
+/* --- one process ------------------------------------------------------------------------------ */
 
-/* As if the kernel had just told of each. */
+/* Adds the mappings as if the kernel had just reported each. */
 static void find_mappings(struct samples *s, struct process *p)
 {
     struct strbuf text = {0};
@@ -68,9 +68,10 @@ struct process *process_found(struct samples *s, pid_t pid)
     return p;
 }
 
-/* --- all of a user ---------------------------------------------------------------------------- */
+/* --- all processes of a user ------------------------------------------------------------------ */
 
-/* Its threads; those that one of them starts meanwhile inherit the events, or are missed. */
+/* Opens events for the threads of a process. Threads that start meanwhile inherit the events, or
+ * are missed. */
 static bool watch(struct samples *s, pid_t pid)
 {
     VEC(pid_t) tids = {0};
@@ -88,14 +89,14 @@ static bool watch(struct samples *s, pid_t pid)
     return code == 0;
 }
 
-/* Does it have events of its own, or is it known by some that it inherited? */
+/* Does the process have events of its own, or is it known from events that it inherited? */
 static bool has_events(const struct samples *s, pid_t pid)
 {
     const struct process *p = process_of(s, pid);
     return pid == getpid() || (p && p->alive) || map_get(&s->seen, (uint64_t)pid) == WATCHED;
 }
 
-/* What one of ours has started is known by its fork, though that may be read a little later. */
+/* Was it started by a process with events? Then its fork is, or soon will be, in the records. */
 static bool inherits(const struct samples *s, pid_t pid)
 {
     struct proc_state state;
@@ -105,9 +106,9 @@ static bool inherits(const struct samples *s, pid_t pid)
 }
 
 /*
- * Of those in a list that was made before events of any of them are opened: what is in the first
- * was there before us, and inherits nothing. Later, a process is taken for an unknown one if it is
- * one at two scans; that its parent has events by then does not help it.
+ * The list of processes was made before events of any of them are opened: those in the first list
+ * existed before us, and inherit nothing. Later, a process counts as unknown only if two scans in a
+ * row find it so; that its parent has events by then does not help it.
  */
 static bool is_unknown(struct samples *s, pid_t pid)
 {

@@ -1,16 +1,17 @@
 /*
- * Time in the kernel, of those who may not sample it.
+ * Estimates time in the kernel for users who may not sample it.
  *
- * A sample is due at each period of a thread's CPU time, and does not come where the kernel is at
- * work. How much CPU time has passed is known from when the thread had the processor, so it is
- * known how many did not come, and when they were due. Each is charged to who entered the kernel
- * then: the page fault just before, of which one in so many is recorded. System calls cannot be
- * seen; the functions that are in the stacks that were known last before and first after it called
- * it, or called who did.
+ * A sample is due at each period of a thread's CPU time, and does not come while the kernel works.
+ * The CPU time is known from when the thread was on the processor, so it is known how many samples
+ * are missing, and when they were due. Each is charged to what entered the kernel then: the page
+ * fault just before, of which one in so many is recorded. System calls cannot be seen. A missing
+ * sample is charged to the functions that the last stack before it and the first one after it have
+ * in common: one of these made the call, or called what made it.
  */
 #include "collect/sampling/samples_state.h"
 
-#define FAULT_MOST_NS 50000 /* of a fault that is recorded, and of those that it stands for */
+/* The longest time that one recorded fault, and those that it stands for, may account for. */
+#define FAULT_MOST_NS 50000
 
 void kernel_switch(struct sampled_thread *t, bool on, uint64_t time_ns)
 {
@@ -21,7 +22,7 @@ void kernel_switch(struct sampled_thread *t, bool on, uint64_t time_ns)
     u->on_ns = time_ns;
 }
 
-/* Its CPU time. If it is not known when it got the processor, that is now. */
+/* The thread's CPU time. If it is not known when it got the processor, it is taken to be now. */
 static uint64_t used_by(struct unsampled *u, uint64_t time_ns)
 {
     if (!u->on) {
@@ -43,7 +44,7 @@ static void charge(struct samples *s, struct process *p, struct sampled_thread *
     p->target->events++;
 }
 
-/* How many frames there are up to the outermost. */
+/* The number of frames up to the outermost. */
 static uint32_t depth_of(const struct stack_tree *t, uint32_t node)
 {
     uint32_t depth = 0;
@@ -52,7 +53,7 @@ static uint32_t depth_of(const struct stack_tree *t, uint32_t node)
     return depth;
 }
 
-/* What two stacks have in common: the part of `b` with the functions of `a`. */
+/* The common part of two stacks: the outer frames of `b` with the same functions as `a`. */
 static uint32_t common_part(struct process *p, uint32_t a, uint32_t b)
 {
     const struct stack_tree *t = &p->target->sampled.stacks;
@@ -77,9 +78,9 @@ static uint32_t common_part(struct process *p, uint32_t a, uint32_t b)
     return same ? below_b : b;
 }
 
-/* In user mode it has this stack: what waits for one is charged. */
-static void meet(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack,
-                 uint64_t time_ns)
+/* The thread has this stack in user mode: charges the periods that wait for a stack. */
+static void charge_waiting(struct samples *s, struct process *p, struct sampled_thread *t,
+                           uint32_t stack, uint64_t time_ns)
 {
     struct unsampled *u = &t->unsampled;
     if (u->waiting && has_target(s, p))
@@ -89,8 +90,8 @@ static void meet(struct samples *s, struct process *p, struct sampled_thread *t,
 }
 
 /* So many samples were due and did not come, one period after another. */
-static void pass(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t count,
-                 uint64_t time_ns)
+static void count_missed(struct samples *s, struct process *p, struct sampled_thread *t,
+                         uint64_t count, uint64_t time_ns)
 {
     struct unsampled *u = &t->unsampled;
     uint64_t period = s->perf.options.cpu_period_ns, faults = 0;
@@ -109,8 +110,8 @@ void kernel_sampled(struct samples *s, struct process *p, struct sampled_thread 
     uint64_t period = s->perf.options.cpu_period_ns, used = used_by(u, time_ns);
     uint64_t periods = used > u->until_ns ? (used - u->until_ns + period / 2) / period : 0;
     if (periods > 1)
-        pass(s, p, t, periods - 1, time_ns);
-    meet(s, p, t, stack, time_ns);
+        count_missed(s, p, t, periods - 1, time_ns);
+    charge_waiting(s, p, t, stack, time_ns);
     u->until_ns = used;
 }
 
@@ -119,10 +120,10 @@ void kernel_entered(struct samples *s, struct process *p, struct sampled_thread 
 {
     struct unsampled *u = &t->unsampled;
     uint64_t period = s->perf.options.cpu_period_ns, used = used_by(u, time_ns);
-    /* One that was due just now may come late. */
+    /* A sample that was due just now may still come. */
     if (used > u->until_ns + period + period / 4)
-        pass(s, p, t, (used - u->until_ns - period / 4) / period, time_ns);
-    meet(s, p, t, stack, time_ns);
+        count_missed(s, p, t, (used - u->until_ns - period / 4) / period, time_ns);
+    charge_waiting(s, p, t, stack, time_ns);
     u->entry = stack;
     u->entry_ns = used;
 }
@@ -133,8 +134,8 @@ void kernel_settle(struct samples *s, struct process *p, struct sampled_thread *
     uint64_t period = s->perf.options.cpu_period_ns;
     uint64_t used = u->on ? used_by(u, time_ns) : u->used_ns;
     if (used > u->until_ns + period)
-        pass(s, p, t, (used - u->until_ns) / period, time_ns);
-    charge(s, p, t, 0, u->waiting, time_ns); /* the end of a process is the kernel's work alone */
+        count_missed(s, p, t, (used - u->until_ns) / period, time_ns);
+    charge(s, p, t, 0, u->waiting, time_ns); /* at the end of a process only the kernel works */
     u->waiting = 0;
 }
 

@@ -22,7 +22,7 @@ static void threads_clear(struct process *p)
     p->by_tid = (struct map){0};
 }
 
-/* Gives back what was needed to make sense of its samples: there may be many processes. */
+/* Frees what was needed to interpret the samples of a process: there may be many processes. */
 static void process_forget(struct process *p)
 {
     vec_release(&p->mappings.items);
@@ -69,7 +69,7 @@ struct sampled_thread *thread_of(struct process *p, pid_t tid)
     return &p->threads.items[*place];
 }
 
-/* The last takes its place: there may be very many in the life of a process. */
+/* The last thread takes its place in the list: a process may have very many threads in its life. */
 static void thread_forget(struct process *p, struct sampled_thread *t)
 {
     vec_release(&t->lone);
@@ -88,7 +88,7 @@ bool has_target(struct samples *s, struct process *p)
         p->fresh &= !s->session.is_paused(s->session.session);
         return false;
     }
-    if (!p->target) { /* it was forked and has executed nothing since */
+    if (!p->target) { /* it was forked and has executed no program since */
         p->target = s->session.find(s->session.session, p->pid);
         if (!p->target)
             p->target = s->session.add(s->session.session, p->pid, p->fresh);
@@ -129,7 +129,7 @@ void process_settle(struct samples *s, struct process *p, uint64_t time_ns)
         thread_settle(s, p, &p->threads.items[i], time_ns);
 }
 
-/* It has not had the processor yet. */
+/* The thread has not been on the processor yet. */
 static void thread_begins(struct sampled_thread *t, uint64_t time_ns)
 {
     t->off = (struct off){.since_ns = time_ns, .preempted = true};
@@ -186,7 +186,7 @@ void take_fork(struct samples *s, const struct perf_record *r)
     if (!parent && s->session.all)
         parent = process_found(s, r->parent);
     if (r->pid == r->parent) {
-        if (parent) { /* a thread: whatever had its number has ended */
+        if (parent) { /* a new thread: whatever had its number before has ended */
             thread_forget(parent, thread_of(parent, r->tid));
             thread_begins(thread_of(parent, r->tid), r->time_ns);
         }
@@ -220,7 +220,7 @@ void take_exit(struct samples *s, struct process *p, const struct perf_record *r
         process_forget(p);
 }
 
-/* Anonymous memory that is shared has a name too. */
+/* Shared anonymous memory has a name too. */
 static bool is_file_path(const char *path)
 {
     static const char *const memory[] = {"//", "/dev/zero", "/memfd:", "/SYSV", "/dev/shm/"};
@@ -238,11 +238,13 @@ void take_mapping(struct samples *s, struct process *p, const struct perf_record
                             .is_file = is_file_path(r->path)};
     if (m.end <= m.start)
         return;
-    if (strcmp(r->path, "[heap]") != 0) /* which grows: what was there stays */
+    if (strcmp(r->path, "[heap]") != 0) /* the heap grows: the old part stays */
         touched_pages_forget(&p->pages, m.start, m.end);
     struct profile *profile = p->target ? &p->target->profile : NULL;
     if (r->executable && m.is_file && profile && !*profile->executable) {
-        free(profile->executable); /* it was gone before we could look: the program comes first */
+        /* The process was gone before its executable could be read: the program's file is the first
+         * one that is mapped. */
+        free(profile->executable);
         profile->executable = xstrdup(r->path);
     }
     if (r->executable) {

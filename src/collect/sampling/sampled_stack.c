@@ -7,10 +7,10 @@
 #include "collect/sampling/waiting_threads.h"
 #include "unwind/copied.h"
 
-#define FP_SEARCHED    4096  /* bytes of a frame, for where a frame pointer may point to */
-#define EPILOGUE_MOST  32768 /* bytes of a frame without unwind information */
-#define SHALLOW_STACKS 256   /* in turn, of faults */
-#define SHALLOW_MARGIN 64    /* bytes, that one may be deeper */
+#define FP_SEARCHED    4096  /* bytes of a frame in which a frame pointer is searched for */
+#define EPILOGUE_MOST  32768 /* the largest frame without unwind information, in bytes */
+#define SHALLOW_STACKS 256   /* so many shallow stacks of faults in a row make the copy smaller */
+#define SHALLOW_MARGIN 64    /* bytes of room that a smaller copy has beyond the deepest */
 
 struct sampled_space {
     struct copied_stack copied;
@@ -35,11 +35,11 @@ static int find_tables(const struct unwind_space *self, uint64_t address, struct
     const struct sampled_space *space =
         (const void *)((const char *)self - offsetof(struct sampled_space, copied.space));
     const struct sampled_map *m = code_at(space->process, address);
-    out->epoch = 0; /* rules are forgotten when code goes away */
+    out->epoch = 0; /* the rules are dropped when code is unmapped */
     return m && code_file_tables(m->file, m->bias, &out->cfi) ? 0 : -1;
 }
 
-/* Is the word there behind a call, in a file's code? */
+/* Is the word a return address after a call, in the code of a file? */
 static bool read_call(const struct process *p, uint64_t address, uint8_t code[ARCH_CALL_LONGEST])
 {
     return code_at(p, address - 1) &&
@@ -65,7 +65,7 @@ static enum step_call call_at(const struct unwind_space *self, uint64_t address,
                : CALL_BARE;
 }
 
-/* What was found is kept: when the last samples are looked at, the process may be gone. */
+/* Results are kept: the process may be gone when its last samples are processed. */
 static bool epilogue_at(const struct unwind_space *self, uint64_t address,
                         struct arch_epilogue *out)
 {
@@ -77,7 +77,7 @@ static bool epilogue_at(const struct unwind_space *self, uint64_t address,
     if (!m)
         return false;
     uint64_t from = address - ARCH_CALL_LONGEST, to = address + ARCH_EPILOGUE_LONGEST;
-    from = from < m->start ? m->start : from; /* beyond it there may be nothing */
+    from = from < m->start ? m->start : from; /* nothing may be mapped before it */
     to = to > m->end ? m->end : to;
     uint32_t known = map_get(&p->epilogues, address);
     if (waiting_threads_read_code(p->pid, from, code + (from + ARCH_CALL_LONGEST - address),
@@ -151,11 +151,12 @@ static struct sampled_space space_of(struct process *p, const struct arch_regist
                                   .process = p};
 }
 
-/* Is what is copied of stacks too little, for more than one in a hundred? */
+/* Counts how often the copied part of the stack was too short. If that is more than one in a
+ * hundred, asks for a larger copy. */
 static void note_end(struct samples *s, const struct perf_record *r, enum copied_end end)
 {
     if (r->kind != PERF_CPU || r->stack_room != perf_copied(&s->perf))
-        return; /* of before more was copied */
+        return; /* from before the copy became larger */
     s->copied++;
     s->cut += end == COPIED_TRUNCATED && r->stack_size == r->stack_room;
     if (s->cut * 100 > s->copied && perf_copy_more(&s->perf))
@@ -163,9 +164,9 @@ static void note_end(struct samples *s, const struct perf_record *r, enum copied
 }
 
 /*
- * Most storms of faults come from stacks that are shallow, and the copy is most of what they cost.
- * So the copy is made smaller when many stacks in turn needed much less; if one of them is too deep
- * then, it is large for good.
+ * Most bursts of faults come from shallow stacks, and the copy is most of what they cost. So the
+ * copy becomes smaller when many stacks in a row needed much less. If one of them is too deep
+ * later, the copy becomes large for good.
  */
 static void note_depth(struct samples *s, const struct perf_record *r, uint64_t needed, bool cut)
 {
@@ -185,15 +186,15 @@ static void note_depth(struct samples *s, const struct perf_record *r, uint64_t 
     s->deepest = 0;
 }
 
-/* Does the kernel execute a program? The registers are those of the program before, whose code and
- * stack are no more. */
+/* Is the kernel in the middle of exec? Then the registers are those of the old program, whose code
+ * and stack no longer exist. */
 static bool is_executing(const struct process *p, const struct perf_record *r)
 {
     return r->in_kernel && !r->stack_size &&
            !sampled_maps_find(&p->mappings, r->registers.value[ARCH_REG_PC]);
 }
 
-/* *needed: how many bytes of the copy were. */
+/* *needed: how many bytes of the copy were used. */
 static uint32_t walk_sample(struct samples *s, struct process *p, const struct perf_record *r,
                             enum copied_end *end, uint64_t *needed)
 {
@@ -208,9 +209,9 @@ static uint32_t walk_sample(struct samples *s, struct process *p, const struct p
         uint64_t depth = space.copied.end_sp - r->registers.value[ARCH_REG_SP];
         if (*end == COPIED_WHOLE && depth < *needed)
             *needed = depth;
-    } else if (!r->in_kernel) { /* a 32-bit program, say */
+    } else if (!r->in_kernel) { /* for example, a 32-bit program */
         s->addresses[count++] = r->registers.value[ARCH_REG_PC] + 1;
-    } else { /* at the end of a process, say: nothing of the program is there any more */
+    } else { /* for example, at the end of a process: nothing of the program is left */
         *end = COPIED_WHOLE;
     }
     return count;
@@ -243,7 +244,7 @@ uint32_t stack_of_fault(struct samples *s, struct process *p, const struct perf_
     return stack_node(s, p, count, end);
 }
 
-/* --- threads that wait ------------------------------------------------------------------------ */
+/* --- waiting threads -------------------------------------------------------------------------- */
 
 static uint64_t word_at(const struct waiting_thread *b, uint64_t address)
 {
@@ -269,8 +270,8 @@ bool is_same_function(struct process *p, uint64_t a, uint64_t b)
     return function && function == function_at(&space, NODE_PC(b) - 1);
 }
 
-/* May this be the return address of a call of the function? By address, through a stub that has no
- * function's name, or through a pointer. */
+/* Can this be the return address of a call of the function: a direct call, through a stub without a
+ * name, or through a pointer? */
 static bool is_call_of(const struct sampled_space *space, uint64_t address, uint64_t function)
 {
     uint8_t code[ARCH_CALL_LONGEST];
@@ -282,8 +283,8 @@ static bool is_call_of(const struct sampled_space *space, uint64_t address, uint
     return called == function || function_at(space, called) != called;
 }
 
-/* Room that a function makes on its stack when it begins; 0: none is seen. What remains of earlier
- * calls there looks like frames. */
+/* How much stack space a function reserves at its beginning; 0: none is seen. What earlier calls
+ * left there looks like frames. */
 static uint64_t frame_room(pid_t pid, uint64_t function)
 {
     uint8_t code[ARCH_PROLOGUE];
@@ -293,10 +294,10 @@ static uint64_t frame_room(pid_t pid, uint64_t function)
 }
 
 /*
- * The kernel tells the pc and sp of a thread that waits, but not its frame pointer. Where a
- * function needs that, and none of those that it called has saved it, it is where the function's
- * beginning says, or else looked for: [fp + 8] is a return address behind a call of this function,
- * and the walk comes to the outermost frame.
+ * The kernel reports the pc and sp of a waiting thread, but not its frame pointer. If a function
+ * needs the frame pointer, and no function that it called has saved it, it is computed from the
+ * function's first instructions, or else searched for: [fp + 8] must be the return address of a
+ * call of this function, and the walk must reach the outermost frame.
  */
 static uint32_t walk_blocked(struct samples *s, struct process *p, const struct waiting_thread *b,
                              enum copied_end *end)
@@ -326,7 +327,7 @@ uint32_t stack_of_blocked(struct samples *s, struct process *p, pid_t tid, bool 
 {
     struct waiting_thread b;
     enum copied_end end;
-    if (!waiting_threads_look(&b, p->pid, tid))
+    if (!waiting_threads_read(&b, p->pid, tid))
         return 0;
     uint32_t count = walk_blocked(s, p, &b, &end);
     *ours = is_recorder(p, b.registers.value[ARCH_REG_PC]);

@@ -1,8 +1,9 @@
 #include "collect/sampling/samples_state.h"
 
-#define LOOK_AFTER_NS 1000000  /* off for so long */
-#define LOOKS_APART   5000000  /* ns, of one thread */
-#define CHARGED_NS    50000000 /* a longer wait is charged as it goes on, for moments in between */
+#define EXAMINE_AFTER_NS 1000000 /* threads that are off the processor for longer are examined */
+#define EXAMINE_APART_NS 5000000 /* time between two examinations of one thread */
+/* A longer wait is charged while it lasts, so that moments in between are right. */
+#define CHARGED_NS 50000000
 
 static void charge(struct process *p, struct sampled_thread *t, enum domain domain, uint32_t stack,
                    uint64_t ns, uint64_t count)
@@ -39,7 +40,8 @@ void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t fro
         (struct own_wait){.pid = pid, .tid = tid, .from_ns = from_ns, .to_ns = to_ns};
 }
 
-/* Of a time off, what the thread waited for us, or was held by us. */
+/* The part of a time off the processor during which the thread waited for the collector or was
+ * stopped by it. */
 static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
                          uint64_t to_ns)
 {
@@ -54,9 +56,9 @@ static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t
 }
 
 /*
- * A part of its time off is over. If it is not known where it left, the time is kept and charged to
- * the next place that is: where it is found waiting, which is more likely the longer it waits
- * there, or where it is sampled, for a thread that others took the processor from.
+ * Charges a part of the time off the processor. If it is not known where the thread left, the time
+ * is kept and charged to the next known place: where the thread is found waiting (the longer it
+ * waits there, the likelier that is), or where it is sampled, for a thread that was preempted.
  */
 static void pass_time(const struct samples *s, struct process *p, struct sampled_thread *t,
                       uint64_t until_ns)
@@ -119,28 +121,28 @@ void note_sample(struct samples *s, struct process *p, struct sampled_thread *t,
     charge_ready(p, t, stack);
 }
 
-static void look_at(struct samples *s, struct process *p, struct sampled_thread *t,
-                    uint64_t until_ns, uint64_t now_ns)
+static void examine_thread(struct samples *s, struct process *p, struct sampled_thread *t,
+                           uint64_t until_ns, uint64_t now_ns)
 {
     struct off *o = &t->off;
-    if (!o->since_ns || o->preempted || until_ns < o->since_ns + LOOK_AFTER_NS)
+    if (!o->since_ns || o->preempted || until_ns < o->since_ns + EXAMINE_AFTER_NS)
         return;
-    if (!o->stack && now_ns >= o->next_look_ns) {
+    if (!o->stack && now_ns >= o->next_examined_ns) {
         o->stack = stack_of_blocked(s, p, t->tid, &o->ours);
-        o->next_look_ns = now_ns + LOOKS_APART;
+        o->next_examined_ns = now_ns + EXAMINE_APART_NS;
     }
     if (o->stack && until_ns > o->since_ns + CHARGED_NS)
         pass_time(s, p, t, until_ns);
 }
 
-void look_at_waits(struct samples *s, uint64_t until_ns)
+void examine_waits(struct samples *s, uint64_t until_ns)
 {
     uint64_t now_ns = monotonic_ns();
     for (size_t i = 0; i < s->processes.count; i++) {
         struct process *p = s->processes.items[i];
         for (size_t k = 0; k < p->threads.count && p->alive; k++)
             if (p->threads.items[k].off.since_ns && has_target(s, p))
-                look_at(s, p, &p->threads.items[k], until_ns, now_ns);
+                examine_thread(s, p, &p->threads.items[k], until_ns, now_ns);
     }
 }
 

@@ -10,7 +10,7 @@
 
 static void count_cpu(struct samples *s, struct process *p, const struct perf_record *r)
 {
-    /* Those of the kernel's own threads have no program's registers. */
+    /* Samples of the kernel's own threads have no registers of a program. */
     if ((r->in_kernel && !r->registers.known && s->perf.options.system) || !has_target(s, p))
         return;
     struct target *t = p->target;
@@ -62,7 +62,7 @@ static void take_record(struct samples *s, const struct perf_record *r)
     if (r->kind == PERF_OTHER || r->pid <= 0)
         return;
     struct process *p = process_of(s, r->pid);
-    if (!p) /* it was there before us, or its fork was lost */
+    if (!p) /* it existed before us, or the record of its fork was lost */
         p = s->session.all ? process_found(s, r->pid) : process_new(s, r->pid, 0);
     switch (r->kind) {
     case PERF_CPU:
@@ -96,8 +96,8 @@ static void take_record(struct samples *s, const struct perf_record *r)
     }
 }
 
-/* There are several on each processor, and as many again of every thread that is watched. The
- * program has its own limit. */
+/* There are several events per processor, and as many again for every thread that is watched. The
+ * program keeps its own limit. */
 static void use_all_descriptors(void)
 {
     struct rlimit limit;
@@ -130,7 +130,7 @@ struct samples *samples_new(const struct sampled_session *session, const struct 
     p->expects_exec = true;
     p->skipped = session->only; /* until it is known what it executes */
     thread_of(p, program);
-    if (s->watches) /* now, when the program has not started others yet */
+    if (s->watches) /* now, before the program has started other processes */
         watch_others(s);
     return s;
 }
@@ -144,13 +144,13 @@ void samples_begin(struct samples *s, struct target *t)
 void samples_drain(struct samples *s, bool all)
 {
     uint64_t now_ns = monotonic_ns();
-    bool pressed = perf_look(&s->perf);
+    bool pressed = perf_read_heads(&s->perf);
     uint64_t until_ns = all ? UINT64_MAX : pressed ? now_ns : s->passed_ns;
     if (s->watches && now_ns >= s->next_scan_ns)
         watch_others(s);
     if (all || pressed)
         s->session.drain(
-            s->session.session); /* what was allocated before these samples is to be known */
+            s->session.session); /* what was allocated before these samples must be known */
     struct perf_record r;
     for (unsigned n = 1; perf_next(&s->perf, until_ns, &r); n++) {
         take_record(s, &r);
@@ -159,7 +159,7 @@ void samples_drain(struct samples *s, bool all)
     }
     perf_give_back(&s->perf);
     if (s->perf.options.wall)
-        look_at_waits(s, s->passed_ns);
+        examine_waits(s, s->passed_ns);
     s->passed_ns = now_ns;
 }
 
@@ -171,7 +171,7 @@ void samples_pause(struct samples *s, bool paused)
         cut_waits(s, paused, monotonic_ns());
 }
 
-/* The record that a process ended may be lost like any other, so the kernel is asked. */
+/* The record of a process's end may be lost like any other, so the kernel is asked. */
 unsigned samples_running(const struct samples *s)
 {
     unsigned n = 0;
@@ -189,8 +189,8 @@ void samples_end(struct samples *s, struct target *t)
     struct profile *profile = &t->profile;
     if (p && p->target == t)
         process_settle(s, p, monotonic_ns());
-    jit_names_look(&t->jit, profile); /* while the file is there */
-    if (!profile->command.count)      /* its life was too short to ask for it */
+    jit_names_read(&t->jit, profile); /* while the file exists */
+    if (!profile->command.count)      /* it ended before its command could be read */
         *vec_push(&profile->command) =
             xstrdup(*profile->executable ? profile->executable : t->name);
 }

@@ -1,17 +1,17 @@
 /*
  * samples: CPU time and page faults, from the kernel's events (perf.h) to the ledgers of targets.
  *
- * The kernel also tells which processes there are and what they execute, so a process that the
- * preloaded library cannot speak for (a static program, or nothing is preloaded) is a target all
- * the same. Samples are counted in the interval in which they are read, a few milliseconds after
+ * The kernel also reports which processes exist and what they execute. So a process becomes a
+ * target even if the preloaded library cannot report it (a static program, or nothing is
+ * preloaded). Samples are counted in the interval in which they are read, a few milliseconds after
  * they were taken.
  *
  * A page fault comes as a small record, which is counted, and as a copy of the stack, which says
- * where. Where the copy was lost (they are large) or too small, the fault is charged to the stack
- * that the same thread had before or has next at the same instruction with the same stack pointer.
- * Copies become small when stacks are seen to be shallow.
+ * where. If the copy was lost (copies are large) or is too small, the fault is charged to the stack
+ * that the same thread had before, or has next, at the same instruction with the same stack
+ * pointer. Copies become smaller when stacks are seen to be shallow.
  *
- * Called from the session's one thread.
+ * Threads: the session's one thread.
  */
 #ifndef TIDE_COLLECT_SAMPLING_SAMPLES_H
 #define TIDE_COLLECT_SAMPLING_SAMPLES_H
@@ -22,61 +22,65 @@
 struct session;
 struct samples;
 
-/* What sampling asks of the session that it is a part of, which stands above it. */
+/* What sampling needs from the session. The session is in a layer above, so these are callbacks. */
 struct sampled_session {
     struct session *session;
     pid_t program;
-    bool all, only, no_follow, launcher; /* its options */
-    /* A process that has not ended; NULL: none. */
+    bool all, only, no_follow, launcher; /* the options of those names */
+    /* Finds a process that has not ended; NULL: none. */
     struct target *(*find)(struct session *, pid_t pid);
-    /* A process that did not say hello. `fresh`: it had used nothing before it is recorded. */
+    /* Adds a process that did not connect. `fresh`: it had used nothing before it is recorded. */
     struct target *(*add)(struct session *, pid_t pid, bool fresh);
-    /* It has ended, or executes another program. */
+    /* The process has ended, or executes another program. */
     void (*end)(struct session *, struct target *t, bool execed);
-    /* Does --only ask for what the process executes? `name`: the kernel's; NULL: not known. */
+    /* Does --only select the program that the process executes? `name`: the kernel's name for it;
+     * NULL: not known. */
     bool (*is_wanted)(const struct session *, pid_t pid, const char *name);
     bool (*is_paused)(const struct session *);
-    struct target *(*first)(const struct session *); /* NULL: none yet */
+    struct target *(*first)(const struct session *); /* the program's own target; NULL: none yet */
     /* Reads what all processes have recorded up to now. */
     void (*drain)(struct session *);
 };
 
-/* Opens the events of a process that is about to execute the program. NULL: refused, `err` says
- * why. */
+/* Opens the events of a process that is about to execute the program. NULL: the kernel refused;
+ * `err` says why. */
 struct samples *samples_new(const struct sampled_session *session, const struct perf_options *o,
                             struct err *err);
 
-/* The program has been executed: `t` is its target. */
+/* Call it when the program has been executed; `t` is its target. */
 void samples_begin(struct samples *s, struct target *t);
-/* Counts what happened up to the last pass; `all`: up to now. */
+/* Counts what happened up to the beginning of the last pass; with `all`, up to now. */
 void samples_drain(struct samples *s, bool all);
-/* Before the session pauses, or goes on: what a thread waits in between is not recorded. */
+/* Call it before the session pauses or resumes: what a thread waits in between is not recorded. */
 void samples_pause(struct samples *s, bool paused);
-/* The thread, or 0: all of the process, waited for tidemark in between: that is no wait of its own.
- */
+/* The thread (0: the whole process) waited for tidemark in this time, which does not count as a
+ * wait of its own. */
 void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
                            uint64_t to_ns);
-/* Processes that run, as far as they are followed. */
+/* How many processes still run, of those that are followed. */
 unsigned samples_running(const struct samples *s);
-/* What the kernel itself counted; while the process lives, and once more when it has ended and is
- * not reaped yet. */
+/* Reads what the kernel itself counted. Call it while the process lives, and again when it has
+ * ended and is not reaped yet. */
 void samples_count(struct target *t);
-/* Of an account of CPU time: was the kernel at work? */
+/* Was the kernel working in this account of CPU time? */
 bool samples_in_kernel(const struct target *t, const struct account *a);
-/* The target has ended and its last samples were read: brings their sum to what was counted. */
+/* Scales the sum of the samples to what the kernel counted. Call it when the target has ended and
+ * its last samples were read. */
 void samples_settle(struct target *t);
-/* The process has ended, or is not followed any longer: settles what waits for a stack. */
+/* Charges what still waits for a stack. Call it when the process has ended or is no longer
+ * followed. */
 void samples_end(struct samples *s, struct target *t);
 
-/* Is CPU time sampled in the kernel, too? Else it is estimated. */
+/* Is CPU time also sampled in the kernel? Otherwise it is estimated. */
 bool samples_see_kernel(const struct samples *s);
-/* At the end: what was lost, the last of it too, where the kernel counts it. */
+/* Call it at the end: counts all lost records, if the kernel counts them. */
 void samples_count_lost(struct samples *s);
 
-/* Of all processes of a user, those that could not be watched. */
+/* If all processes of a user are recorded: how many could not be watched. */
 unsigned samples_unwatched(const struct samples *s);
 
-size_t samples_poll(struct samples *s, struct pollfd *out); /* perf.h; room for samples_rings */
+/* As perf_poll; room for samples_rings. */
+size_t samples_poll(struct samples *s, struct pollfd *out);
 void samples_polled(struct samples *s, const struct pollfd *in, size_t count);
 size_t samples_rings(const struct samples *s);
 

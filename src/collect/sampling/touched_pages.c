@@ -7,18 +7,18 @@
 #include "collect/proc/pagemap.h"
 #include "machine/page.h"
 
-/* A table of pages is a page of addresses: so many a huge one has. */
+/* A page table is one page of addresses; a huge page has as many pages. */
 #define PAGE_SHIFT   ((unsigned)__builtin_ctzll(page_bytes()))
 #define REGION_PAGES ((unsigned)(page_bytes() / 8))
 #define REGION_BYTES (REGION_PAGES * page_bytes())
 #define REGION_SHIFT (2 * PAGE_SHIFT - 3)
 
 #define WAIT_NS     500000
-#define WAITS       20 /* for one fault */
-#define WAITED_MOST 8  /* faults of a process */
+#define WAITS       20 /* attempts for one fault */
+#define WAITED_MOST 8  /* at most so many faults of a process are waited for */
 
-/* Is the page part of a huge one by now? Asked once for each region. -1: the page is gone, or
- * everything is. */
+/* Is the page part of a huge page by now? This is asked once for each region. -1: the page, or the
+ * process, is gone. */
 static int is_huge(pid_t pid, uint64_t address)
 {
     struct page_runs found = {0};
@@ -35,8 +35,8 @@ static int is_huge(pid_t pid, uint64_t address)
     return huge;
 }
 
-/* The kernel tells of a fault before it sees to it, and to clear a huge page takes a while. Only
- * some are waited for: memory that is gone again would be waited for in vain, each time. */
+/* The kernel reports a fault before it handles it, and clearing a huge page takes a while. So this
+ * waits, but only for some faults: if memory has been unmapped, every wait would be in vain. */
 static int is_huge_by_now(struct touched_pages *p, pid_t pid, uint64_t address)
 {
     const struct timespec nap = {.tv_nsec = WAIT_NS};
@@ -72,7 +72,7 @@ enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const st
     struct touched_pages_region *r = &p->regions.items[*place];
     bool copy = r->shared[page / 64] & bit;
     r->shared[page / 64] &= ~bit;
-    /* A fault in what was one huge page: it has been given back. */
+    /* A fault in what was one huge page: that page has been freed. */
     bool ask = !copy && (r->huge || is_untouched(r)) && m && !m->is_file && m->start <= start &&
                m->end >= start + REGION_BYTES;
     if (!copy)
@@ -125,7 +125,7 @@ static void region_forget(struct touched_pages_region *r, uint64_t base, uint64_
 void touched_pages_forget(struct touched_pages *p, uint64_t start, uint64_t end)
 {
     uint64_t first = start >> REGION_SHIFT, last = (end - 1) >> REGION_SHIFT;
-    if (last - first >= p->index.count) { /* fewer are known than there are */
+    if (last - first >= p->index.count) { /* fewer regions are known than are in the range */
         for (size_t i = 0; i < p->index.size; i++) {
             const struct map_slot *slot = &p->index.slots[i];
             if (slot->value != MAP_NONE && slot->key >= first && slot->key <= last)

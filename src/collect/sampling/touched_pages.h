@@ -1,9 +1,10 @@
 /*
  * touched_pages: what kind a page fault is, and how much memory it made resident.
  *
- * Two bits a page, kept for each region that anything was touched in: it has been touched, and it
- * was when the process forked or was forked, so that the next write to it makes a copy. A region is
- * what a huge page has: 2 MiB for pages of 4 KiB, 32 MiB for 16 KiB, 512 MiB for 64 KiB.
+ * For each region in which anything was touched, two bits are kept per page: the page has been
+ * touched, and it was touched when the process forked or was forked, so that the next write to it
+ * makes a copy. A region is the size of a huge page: 2 MiB for pages of 4 KiB, 32 MiB for 16 KiB,
+ * 512 MiB for 64 KiB.
  */
 #ifndef TIDE_COLLECT_SAMPLING_TOUCHED_PAGES_H
 #define TIDE_COLLECT_SAMPLING_TOUCHED_PAGES_H
@@ -15,13 +16,13 @@
 #include "machine/page.h"
 
 enum fault_kind {
-    FAULT_TOUCH, /* a page of memory that was not there */
-    FAULT_HUGE,  /* a region of them at once */
+    FAULT_TOUCH, /* a page that was not resident */
+    FAULT_HUGE,  /* a whole region at once */
     FAULT_FILE,  /* a page of a file */
-    FAULT_COPY,  /* of a page that was shared since a fork: no more is resident than before */
+    FAULT_COPY,  /* a copy of a page that was shared since a fork; RSS does not grow */
 };
 
-#define TOUCHED_PAGES_MOST (ARCH_PAGE_LARGEST / 8) /* of a region */
+#define TOUCHED_PAGES_MOST (ARCH_PAGE_LARGEST / 8) /* pages of a region, at most */
 
 struct touched_pages_region {
     uint64_t touched[TOUCHED_PAGES_MOST / 64], shared[TOUCHED_PAGES_MOST / 64];
@@ -29,13 +30,13 @@ struct touched_pages_region {
 };
 
 struct touched_pages {
-    struct map index; /* address of a region / its size -> index in regions */
+    struct map index; /* address of a region divided by its size -> index in regions */
     VEC(struct touched_pages_region) regions;
-    uint64_t huge_mapping; /* the start of the last one where a huge page was seen */
-    unsigned waited;       /* faults that were read before the kernel had seen to them */
+    uint64_t huge_mapping; /* start of the last mapping in which a huge page was seen */
+    unsigned waited;       /* faults that were read before the kernel had handled them */
 };
 
-/* A fault at `address`, which lies in the mapping `m` (NULL: not known). */
+/* A fault at `address`, in the mapping `m` (NULL: not known). */
 enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct sampled_map *m,
                                     uint64_t address);
 void touched_pages_fork(struct touched_pages *parent, struct touched_pages *child);
@@ -43,7 +44,7 @@ void touched_pages_fork(struct touched_pages *parent, struct touched_pages *chil
 void touched_pages_forget(struct touched_pages *p, uint64_t start, uint64_t end);
 void touched_pages_clear(struct touched_pages *p);
 
-/* What became resident by it. */
+/* How many bytes the fault made resident. */
 static inline uint64_t fault_bytes(enum fault_kind kind)
 {
     return kind == FAULT_COPY   ? 0

@@ -39,7 +39,7 @@ static uint64_t read_stack(pid_t pid, uint64_t sp, uint8_t *out)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-bool waiting_threads_look(struct waiting_thread *b, pid_t pid, pid_t tid)
+bool waiting_threads_read(struct waiting_thread *b, pid_t pid, pid_t tid)
 {
     char before[256], after[256];
     uint64_t sp = 0, pc = 0;

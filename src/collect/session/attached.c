@@ -23,7 +23,7 @@
 
 #define RESTORE_TRIES 20
 
-/* --- may it be done? -------------------------------------------------------------------------- */
+/* --- may tidemark attach? --------------------------------------------------------------------- */
 
 static bool same_namespace(pid_t pid, const char *name)
 {
@@ -46,7 +46,7 @@ static unsigned ptrace_scope(void)
     return n > 0 ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
-/* Why the kernel does not let us. */
+/* Says why the kernel does not permit it. */
 static int refused(pid_t pid, const struct proc_status *status, struct err *err)
 {
     if (geteuid() && status->euid != geteuid())
@@ -95,7 +95,7 @@ static int check_program(pid_t pid, struct err *err)
     }
 }
 
-/* With one, a return to an address that no call has put there ends the program. */
+/* With a shadow stack, a return to an address that no call has put there kills the program. */
 static bool has_shadow_stack(pid_t pid)
 {
     char text[8192];
@@ -122,7 +122,7 @@ int attached_check(pid_t pid, struct err *err)
     if (state.state == 'Z' || state.state == 'X')
         return err_set(err, -ESRCH, "process %d has ended (it is a zombie)", (int)pid);
     if (state.flags & PROC_KERNEL_THREAD)
-        return err_set(err, -ENOTSUP, "process %d is a thread of the kernel", (int)pid);
+        return err_set(err, -ENOTSUP, "process %d is a kernel thread", (int)pid);
     proc_read_status(pid, &status);
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -200,7 +200,7 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
     for (size_t i = 0; i < s->targets.count; i++) {
         struct profile *p = &s->targets.items[i]->profile;
         if (s->targets.items[i]->pid != s->program)
-            continue; /* a child, already */
+            continue; /* it is already known as a child */
         p->attached.before = s->options->only_new                            ? BEFORE_NOT_ASKED
                              : answer->result.before.state == HEAP_COUNTED   ? BEFORE_KNOWN
                              : answer->result.before.state == HEAP_OTHER     ? BEFORE_OTHER
@@ -213,8 +213,8 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
         s->options->attached(s->options->context, s->program, answer->result.functions);
 }
 
-/* What points to its blocks is looked at while it is still recorded. */
-static void last_look(struct session *s)
+/* Scans its blocks while it is still recorded. */
+static void scan_before_detach(struct session *s)
 {
     for (size_t i = 0; i < s->live.count && !s->options->no_scan; i++) {
         struct target *t = s->live.items[i];
@@ -222,7 +222,7 @@ static void last_look(struct session *s)
             continue;
         struct scanning look = {.target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
         uint64_t begun = end_budget_start();
-        scan_look(&look);
+        scan_read(&look);
         scan_finish(&look);
         end_budget_stop(s, t, begun, look.cost_ns, end_budget_most(look.estimate_ns));
     }
@@ -250,19 +250,19 @@ static void restore(struct session *s, pid_t pid)
         a->restoring.count--;
 }
 
-/* Children that were forked since and have not allocated yet: they have not said hello. */
+/* Children that were forked since and have not allocated yet: they have not connected. */
 struct silent {
     struct session *session;
-    VEC(pid_t) parents; /* that are looked at, in turn */
+    VEC(pid_t) parents; /* processes whose children are looked for, in turn */
 };
 
-/* A child of vfork has its parent's memory, and with it is restored. */
+/* A child of vfork uses its parent's memory, and is restored with it. */
 static bool shares_memory(pid_t parent, pid_t child)
 {
     return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
 }
 
-static void meet_child(struct silent *w, pid_t parent, pid_t pid)
+static void restore_child(struct silent *w, pid_t parent, pid_t pid)
 {
     struct wire_attached there;
     if (session_target(w->session, pid) || shares_memory(parent, pid) ||
@@ -273,8 +273,8 @@ static void meet_child(struct silent *w, pid_t parent, pid_t pid)
     *vec_push(&w->parents) = pid;
 }
 
-/* The kernel lists a child with the thread that forked it. */
-static void meet_children(struct silent *w, pid_t pid)
+/* The kernel lists a child under the thread that forked it. */
+static void restore_children(struct silent *w, pid_t pid)
 {
     DIR *threads = proc_open_threads(pid);
     for (pid_t tid; (tid = proc_next_number(threads));) {
@@ -283,7 +283,7 @@ static void meet_children(struct silent *w, pid_t pid)
         snprintf(name, sizeof name, "task/%d/children", (int)tid);
         char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
         for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
-            meet_child(w, pid, (pid_t)strtol(word, NULL, 10));
+            restore_child(w, pid, (pid_t)strtol(word, NULL, 10));
         strbuf_release(&text);
     }
     if (threads)
@@ -297,13 +297,13 @@ static void restore_silent(struct session *s)
     for (size_t i = 0; i < s->live.count; i++)
         *vec_push(&w.parents) = s->live.items[i]->pid;
     for (size_t i = 0; i < w.parents.count; i++)
-        meet_children(&w, w.parents.items[i]);
+        restore_children(&w, w.parents.items[i]);
     vec_release(&w.parents);
 }
 
 static void restore_all(struct session *s)
 {
-    last_look(s);
+    scan_before_detach(s);
     s->attached.state = RESTORING;
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i]->header)
@@ -364,7 +364,7 @@ void attached_end(struct session *s, const char *file)
     char *text = a->code ? xasprintf("%s\n", a->err.text)
                          : xasprintf("detached from process %d; its recording is %s\n",
                                      (int)s->program, file ? file : "lost");
-    client_tell(&a->asker, a->code, text);
+    client_reply_text(&a->asker, a->code, text);
     free(text);
     a->has_asker = false;
 }

@@ -1,4 +1,5 @@
-/* What programs ask for themselves: to be recorded (hello), more rings, functions to mark. */
+/* Answers the requests that programs make for themselves: to be recorded (hello), more rings,
+ * functions to mark. */
 #include "collect/session/session_state.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
     if (!number || !t)
         return;
     if (!t->ended)
-        target_drain(t, elapsed_ns(s) - t->start_ns); /* up to the fork at least */
-    child->profile.ppid = parent;                     /* though it may be gone by now */
+        target_drain(t, elapsed_ns(s) - t->start_ns); /* at least up to the fork */
+    child->profile.ppid = parent;                     /* even if the parent is gone by now */
     inherit_hand_over(t, number, child);
 }
 
@@ -34,15 +35,15 @@ static void say_hello(struct session *s, struct client *v)
         client_reply(v, -ECANCELED, -1, 0, 0);
         return;
     }
-    if (s->samples) { /* they tell what it has executed meanwhile */
+    if (s->samples) { /* samples show what it has executed meanwhile */
         samples_drain(s->samples, true);
         before = session_target(s, v->pid);
     }
-    bool met = before && !before->header; /* it was sampled */
-    if (before && !met)                   /* it has become another program */
+    bool met = before && !before->header; /* it was only sampled so far */
+    if (before && !met)                   /* it has executed another program */
         session_end_target(s, before, !session_is_gone(s, before));
-    if (client_has_left(v)) {          /* it would not wait, and runs without us */
-        s->left += !v->request.parent; /* who forked it tells of it otherwise */
+    if (client_has_left(v)) { /* it did not wait for the answer, and runs without being recorded */
+        s->left += !v->request.parent; /* the process that forked it reports the others */
         client_leave(v);
         return;
     }
@@ -71,7 +72,8 @@ static void say_hello(struct session *s, struct client *v)
     t->header->sample_bytes = t->profile.sample_bytes = o->sample_bytes;
     t->header->sample_seed = o->sample_seed + (s->sampled_count++ << 32);
     t->dormant = s->dormant;
-    t->was_dormant = s->dormant || (s->was_dormant && t->forked); /* it may have blocks from then */
+    /* It may have blocks from that time. */
+    t->was_dormant = s->dormant || (s->was_dormant && t->forked);
     t->was_paused = s->paused || t->was_dormant;
     atomic_store(&t->header->paused, s->paused);
     atomic_store(&t->header->dormant, s->dormant ? WIRE_DORMANT : 0);
@@ -80,9 +82,9 @@ static void say_hello(struct session *s, struct client *v)
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
     if (o->cpu_timer_ns)
         timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
-    stamp_if_due(t, 0); /* it waits for our answer: even the shortest run has one */
+    stamp_if_due(t, 0); /* it waits for our answer, so even the shortest run gets one */
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
-    close(t->fd); /* we have it mapped */
+    close(t->fd); /* the memory stays mapped */
     t->fd = -1;
 }
 
@@ -102,7 +104,7 @@ static void give_functions(struct session *s, struct client *v)
     struct wire_function functions[WIRE_FUNCTIONS_MAX];
     uint32_t count =
         mark_on_find(&s->mark_on, v->pid, v->text, t ? t->profile.executable : NULL, functions);
-    client_give(v, functions, count * sizeof *functions, count);
+    client_reply_data(v, functions, count * sizeof *functions, count);
 }
 
 static void take_left_alone(struct session *s, struct client *v)
@@ -127,7 +129,8 @@ void session_answer_clients(struct session *s)
     while (control_socket_answer(&s->socket, &v)) {
         if (v.request.kind == WIRE_HELLO) {
             request_finish_endings(s); /* a child inherits what its parent has */
-            session_reap(s); /* those that ended before this one began do not overlap with it */
+            /* End those that ended before this one began: they must not overlap in time. */
+            session_reap(s);
             say_hello(s, &v);
         } else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);

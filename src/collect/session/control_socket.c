@@ -12,8 +12,9 @@
 
 #include "base/clock.h"
 
-#define OTHER_USERS 8                    /* that may be silent at a time */
-#define PATIENCE_NS UINT64_C(1000000000) /* with one of our own, where there is no room */
+#define OTHER_USERS 8 /* so many clients of other users may be silent at a time */
+/* How long a client of our own user may be silent if there is no room. */
+#define PATIENCE_NS UINT64_C(1000000000)
 
 static bool random_digits(char *out, size_t digits)
 {
@@ -58,8 +59,8 @@ void control_socket_close(struct control_socket *d)
         close(d->waiting[--d->waiting_count].fd);
 }
 
-/* No descriptor is left for a client. It must not wait for one: it is sent away. */
-static bool send_away(struct control_socket *d)
+/* No descriptor is left for a client. It must not wait for one, so it is refused. */
+static bool refuse_next(struct control_socket *d)
 {
     if (d->spare < 0)
         return false;
@@ -78,7 +79,7 @@ static void leave(struct control_socket *d, unsigned i)
     memmove(d->waiting + i, d->waiting + i + 1, (--d->waiting_count - i) * sizeof *d->waiting);
 }
 
-/* Sends away the one of another user who has been silent longest, if there are so many. */
+/* Drops the client of another user that has been silent longest, if there are too many of them. */
 static bool make_room(struct control_socket *d, unsigned other_users)
 {
     unsigned oldest = 0, count = 0;
@@ -95,8 +96,8 @@ static bool make_room(struct control_socket *d, unsigned other_users)
     return true;
 }
 
-/* Where there are none of another user: one of ours that is silent for long, as one that was
- * stopped, must not keep all others waiting. The first is the oldest. */
+/* Without clients of other users: drops one of our own user that is silent for long (a stopped
+ * process, say), as it must not keep all others waiting. The first is the oldest. */
 static bool make_room_at_last(struct control_socket *d)
 {
     if (!d->waiting_count || monotonic_ns() - d->waiting[0].came_ns < PATIENCE_NS)
@@ -106,8 +107,8 @@ static bool make_room_at_last(struct control_socket *d)
     return true;
 }
 
-/* Lets the next one in, to be heard. False: nobody is there, or there is no room. */
-static bool let_in(struct control_socket *d)
+/* Accepts the next client. false: there is none, or no room for it. */
+static bool accept_next(struct control_socket *d)
 {
     struct ucred who = {0};
     socklen_t size = sizeof who;
@@ -116,7 +117,7 @@ static bool let_in(struct control_socket *d)
         return false;
     while ((fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
         if ((errno != EMFILE && errno != ENFILE) ||
-            !(make_room(d, 1) || make_room_at_last(d) || (!d->waiting_count && send_away(d))))
+            !(make_room(d, 1) || make_room_at_last(d) || (!d->waiting_count && refuse_next(d))))
             return false;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
         close(fd);
@@ -130,9 +131,10 @@ static bool let_in(struct control_socket *d)
     return true;
 }
 
-/* 1: a proper request; 0: silence; -1: anything else, as when one only tested whether we live. */
-static int hear(const struct control_socket *d, const struct control_socket_waiting *w,
-                struct client *v)
+/* Reads a request. 1: a valid one; 0: none yet; -1: anything else, as from a client that only
+ * tested whether we are alive. */
+static int read_request(const struct control_socket *d, const struct control_socket_waiting *w,
+                        struct client *v)
 {
     struct iovec parts[2] = {{&v->request, sizeof v->request}, {v->text, sizeof v->text - 1}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -155,7 +157,7 @@ size_t control_socket_poll(const struct control_socket *d, struct pollfd *out)
     size_t n = 0;
     for (unsigned i = 0; i < d->waiting_count; i++)
         out[n++] = (struct pollfd){.fd = d->waiting[i].fd, .events = POLLIN};
-    /* Where there is no room it may be there later, whoever comes. */
+    /* If there is no room now, there may be later, for whoever connects. */
     if (n < CONTROL_SOCKET_WAITING || monotonic_ns() - d->waiting[0].came_ns >= PATIENCE_NS)
         out[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
     return n;
@@ -165,7 +167,7 @@ bool control_socket_answer(struct control_socket *d, struct client *v)
 {
     do {
         for (unsigned i = 0; i < d->waiting_count;) {
-            int heard = hear(d, &d->waiting[i], v);
+            int heard = read_request(d, &d->waiting[i], v);
             if (!heard) {
                 i++;
                 continue;
@@ -175,7 +177,7 @@ bool control_socket_answer(struct control_socket *d, struct client *v)
                 return true;
             close(v->fd);
         }
-    } while (let_in(d));
+    } while (accept_next(d));
     return false;
 }
 
@@ -199,7 +201,7 @@ void client_reply(struct client *v, int status, int memory, size_t size, uint32_
     }
     v->left_ns = monotonic_ns();
     ssize_t ignored = sendmsg(v->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)ignored; /* it died meanwhile: its pidfd says so */
+    (void)ignored; /* the client died meanwhile: its pidfd says so */
     close(v->fd);
 }
 
@@ -214,12 +216,12 @@ static void answer(struct client *v, int status, const void *data, size_t size, 
     close(v->fd);
 }
 
-void client_give(struct client *v, const void *data, size_t size, uint32_t count)
+void client_reply_data(struct client *v, const void *data, size_t size, uint32_t count)
 {
     answer(v, 0, data, size, count);
 }
 
-void client_tell(struct client *v, int status, const char *text)
+void client_reply_text(struct client *v, int status, const char *text)
 {
     answer(v, status, text, strlen(text), 0);
 }

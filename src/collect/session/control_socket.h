@@ -1,8 +1,10 @@
 /*
- * control_socket: the socket at which processes ask for their shared memory.
+ * control_socket: the socket at which processes ask for their shared memory. It is an abstract
+ * socket, so that processes with another root directory can reach it. A client must send the
+ * session's key, which only descendants of `run` have in their environment.
  *
- * It is an abstract socket, so that processes with another root directory can reach it. A client
- * must send the session's key, which only descendants of `run` have in their environment.
+ * Threads: the session's one thread. Ownership: control_socket_close closes everything; each client
+ * must be answered or left once.
  */
 #ifndef TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
 #define TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
@@ -19,16 +21,16 @@ enum { CONTROL_SOCKET_WAITING = 64, CONTROL_SOCKET_POLLED = CONTROL_SOCKET_WAITI
 
 struct control_socket {
     int fd;
-    int spare;        /* given up for a moment when there is no other descriptor left */
-    unsigned refused; /* clients for whom there was none */
+    int spare;        /* closed for a moment when no other descriptor is left */
+    unsigned refused; /* clients that were refused for lack of a descriptor */
     char name[64];
     char key[WIRE_KEY_SIZE + 1];
-    /* Connected, and silent so far, the oldest first: on a busy machine a process may be kept from
-     * the processor just then, for as long as it takes. */
+    /* Clients that have connected and sent nothing so far, the oldest first. On a busy machine a
+     * process may lose the processor just then, for any length of time. */
     struct control_socket_waiting {
         int fd;
         pid_t pid;
-        bool other_user; /* of another user: the first to go if there is no room */
+        bool other_user; /* it belongs to another user: dropped first if there is no room */
         uint64_t came_ns;
     } waiting[CONTROL_SOCKET_WAITING];
     unsigned waiting_count;
@@ -37,26 +39,27 @@ struct control_socket {
 struct client {
     int fd;
     pid_t pid;
-    uint64_t came_ns, left_ns; /* CLOCK_MONOTONIC; it waits from the one to the other */
+    uint64_t came_ns, left_ns; /* when it connected and disconnected (CLOCK_MONOTONIC) */
     struct wire_request request;
-    char text[WIRE_TEXT_MAX]; /* that came with it */
+    char text[WIRE_TEXT_MAX]; /* the text of the request */
 };
 
 int control_socket_open(struct control_socket *d, struct err *err);
 void control_socket_close(struct control_socket *d);
-/* What to wait for, CONTROL_SOCKET_POLLED at most; returns how many. */
+/* Fills in what to poll, at most CONTROL_SOCKET_POLLED entries. Returns how many. */
 size_t control_socket_poll(const struct control_socket *d, struct pollfd *out);
-/* The next client with a proper request; false: nobody (else) has one. Never waits. */
+/* The next client with a valid request; false: there is no other. Never blocks. */
 bool control_socket_answer(struct control_socket *d, struct client *v);
-/* Answers the client and ends its connection. `memory` is passed on unless it is negative. */
+/* Answers the client and closes its connection. `memory` is a descriptor to pass on, or
+ * negative. */
 void client_reply(struct client *v, int status, int memory, size_t size, uint32_t count);
-/* The same, with `count` structs behind the reply. */
-void client_give(struct client *v, const void *data, size_t size, uint32_t count);
+/* The same, with `count` structs after the reply. */
+void client_reply_data(struct client *v, const void *data, size_t size, uint32_t count);
 /* The same, with a text. */
-void client_tell(struct client *v, int status, const char *text);
-/* Does nobody wait for the answer any longer? */
+void client_reply_text(struct client *v, int status, const char *text);
+/* Has the client stopped waiting for the answer? */
 bool client_has_left(const struct client *v);
-/* Ends it for us: a copy of us, which has the client too, will answer. */
+/* Closes our end only: a forked copy of us, which has the connection too, will answer. */
 void client_leave(struct client *v);
 
 #endif

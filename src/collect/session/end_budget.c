@@ -4,12 +4,12 @@
 
 #define PROGRAM_LEAST_NS  UINT64_C(200000000)
 #define PROGRAM_SHARE     20       /* 5 % of its run */
-#define PROGRAM_ALWAYS_NS 20000000 /* a step that takes no more is always done */
+#define PROGRAM_ALWAYS_NS 20000000 /* a step that takes less is always done */
 #define FORKED_LEAST_NS   UINT64_C(100000000)
 #define FORKED_SHARE      40      /* 2.5 % of the session, for all of them */
-#define FORKED_ALWAYS_NS  2000000 /* likewise */
-#define STEPS_AT_ONE_TIME 2       /* one forked process leaves as much for the others */
-#define ESTIMATES_MOST    2       /* times its estimate: what a step counts for at the most */
+#define FORKED_ALWAYS_NS  2000000 /* as PROGRAM_ALWAYS_NS */
+#define STEPS_AT_ONE_TIME 2       /* one forked process must leave as much for the others */
+#define ESTIMATES_MOST    2       /* a step counts for at most so many times its estimate */
 
 static uint64_t greater(uint64_t a, uint64_t b)
 {

@@ -1,18 +1,18 @@
 /*
- * end_budget: how much the collector does when a process ends. The process waits meanwhile, and
- * others queue up behind it.
+ * end_budget: how much work the collector does when a process ends. The process waits meanwhile,
+ * and others queue up behind it.
  *
- * All of it together (the leak scan, the account of resident memory, its mappings) may take 5 % of
- * the time that the process ran, or 200 ms, whichever is more. Forked processes that go on with
- * their parent's program share 2.5 % of the session, or 100 ms: there may be many, and they end
- * together. `run --scan=full` sets no bounds.
+ * All steps together (the leak scan, the account of resident memory, the mappings) may take 5 % of
+ * the time that the process ran, or 200 ms, whichever is more. Forked processes that continue their
+ * parent's program share 2.5 % of the session, or 100 ms: there may be many, and they end together.
+ * `run --scan=full` sets no limit.
  *
- * Budgets are in processor time, so that what is done depends little on what else runs here. What a
- * step takes is estimated from counts before it begins; a step that does not fit is left out. A step
- * that is small by that estimate (20 ms; 2 ms of a forked process) is always done.
+ * Budgets are in processor time, so that the work depends little on what else runs on the machine.
+ * The cost of a step is estimated from counts before it begins; a step that does not fit is left
+ * out. A step whose estimate is small (20 ms; 2 ms for a forked process) is always done.
  *
- * A busy machine takes many times as long for the same step, in processor time too. No step therefore
- * counts for more than twice its estimate: what is left for the next one follows from what the
+ * A busy machine takes many times as long for the same step, in processor time too. So no step
+ * counts for more than twice its estimate: what is left for the next step follows from what the
  * processes have, and the same program gets the same answers on every machine.
  */
 #ifndef TIDE_COLLECT_SESSION_END_BUDGET_H
@@ -20,15 +20,16 @@
 
 #include "collect/session/session_state.h"
 
-/* For the next step of this process's end, in ns; UINT64_MAX: no bounds. */
+/* What is left for the next step of this process's end, in ns; UINT64_MAX: no limit. */
 uint64_t end_budget_left(const struct session *s, const struct target *t);
 
-/* What the calling thread uses from here on to end_budget_stop counts. */
+/* Starts a step: what the calling thread uses from here to end_budget_stop counts. */
 uint64_t end_budget_start(void);
-/* `more_ns`: what other threads used for it. `most_ns`: what counts at the most. Returns what counts. */
+/* Ends a step. `more_ns`: what other threads used for it. `most_ns`: what counts at most. Returns
+ * what counts. */
 uint64_t end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns,
                          uint64_t most_ns);
-/* The most that counts for a step, by its estimate. */
+/* The most that a step counts for, given its estimate. */
 uint64_t end_budget_most(uint64_t estimate_ns);
 
 #endif

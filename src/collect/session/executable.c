@@ -18,7 +18,7 @@
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 
-/* --- which file ------------------------------------------------------------------------------- */
+/* --- finding the file ------------------------------------------------------------------------- */
 
 static bool can_be_run(const char *path)
 {
@@ -43,7 +43,7 @@ char *executable_find(const char *name)
     }
 }
 
-/* The interpreter that a file's #! line names; NULL: it has none. */
+/* The interpreter in a file's #! line; NULL: it has none. */
 static char *named_interpreter(const char *path)
 {
     char line[256] = "";
@@ -71,7 +71,7 @@ char *executable_interpreter(const char *path)
     return now;
 }
 
-/* --- what it may do --------------------------------------------------------------------------- */
+/* --- its rights ------------------------------------------------------------------------------- */
 
 bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t rgid, gid_t egid)
 {
@@ -91,7 +91,7 @@ bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t r
     return capable || euid != ruid || egid != rgid;
 }
 
-/* --- what it is made of ----------------------------------------------------------------------- */
+/* --- its contents ----------------------------------------------------------------------------- */
 
 static bool is_allocation_function(const char *name)
 {
@@ -103,7 +103,7 @@ static bool is_allocation_function(const char *name)
     return false;
 }
 
-/* An allocator whose functions have a prefix, so that it can live beside malloc. */
+/* Is it an allocator whose functions have a prefix, so that it can coexist with malloc? */
 static const char *inner_allocator(const char *name)
 {
     if (strcmp(name, "_rjem_malloc") == 0 || strcmp(name, "je_mallocx") == 0)
@@ -111,8 +111,7 @@ static const char *inner_allocator(const char *name)
     return strcmp(name, "mi_malloc") == 0 ? "mimalloc" : NULL;
 }
 
-static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                            struct executable *e)
+static void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct executable *e)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (!data || !header->sh_entsize)
@@ -144,9 +143,10 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     }
 }
 
-/* Relocations against malloc and free: slots that the loader fills, now or at the first call. */
-static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                                struct executable *e)
+/* Finds relocations against malloc and free: slots that the loader fills, at once or at the first
+ * call. */
+static void read_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                             struct executable *e)
 {
     GElf_Shdr symbols_header;
     Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
@@ -171,7 +171,7 @@ static void look_at_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *hea
     }
 }
 
-static void look_at_sections(Elf *elf, struct executable *e)
+static void read_sections(Elf *elf, struct executable *e)
 {
     size_t names;
     if (elf_getshdrstrndx(elf, &names) != 0)
@@ -186,13 +186,13 @@ static void look_at_sections(Elf *elf, struct executable *e)
         if (header.sh_type == SHT_SYMTAB)
             e->has_symbols = true;
         if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-            look_at_symbols(elf, section, &header, e);
+            read_symbols(elf, section, &header, e);
         if (header.sh_type == SHT_RELA && (header.sh_flags & SHF_ALLOC))
-            look_at_relocations(elf, section, &header, e);
+            read_relocations(elf, section, &header, e);
     }
 }
 
-/* The kind, by header and program headers: sections can be stripped. */
+/* The kind, from header and program headers: sections may be stripped. */
 static enum executable_kind kind_of(Elf *elf)
 {
     GElf_Ehdr header;
@@ -213,7 +213,7 @@ static enum executable_kind kind_of(Elf *elf)
             return EXECUTABLE_UNKNOWN;
         char *loader = xstrndup(bytes + p.p_offset, p.p_filesz);
         const char *slash = strrchr(loader, '/');
-        /* A C library in an odd place (Nix, a home folder) still has its loader's name. */
+        /* A C library in an unusual place (Nix, a home folder) still has its loader's name. */
         bool ours = strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0;
         free(loader);
         return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
@@ -232,7 +232,7 @@ enum executable_kind executable_kind(const char *path)
     return kind;
 }
 
-struct executable executable_look(const char *path)
+struct executable executable_examine(const char *path)
 {
     struct executable e = {.kind = EXECUTABLE_UNKNOWN};
     struct elf_image image;
@@ -240,7 +240,7 @@ struct executable executable_look(const char *path)
     if (elf_image_open(&image, path) != 0)
         return e;
     e.kind = kind_of(image.elf);
-    look_at_sections(image.elf, &e);
+    read_sections(image.elf, &e);
     elf_image_release(&image);
     return e;
 }

@@ -1,8 +1,7 @@
 /*
- * executable: what a program file tells about whether it can be recorded, before it is run or
- * after.
+ * executable: what a program file says about whether it can be recorded, before it is run or after.
  *
- * Files are opened as src/symbol opens them: a hostile one does no harm. Nothing is executed.
+ * Files are opened as src/symbol opens them: a hostile file does no harm. Nothing is executed.
  */
 #ifndef TIDE_COLLECT_SESSION_EXECUTABLE_H
 #define TIDE_COLLECT_SESSION_EXECUTABLE_H
@@ -12,7 +11,7 @@
 #include <sys/types.h>
 
 enum executable_kind {
-    EXECUTABLE_DYNAMIC, /* our loader, our word size: it can be preloaded into */
+    EXECUTABLE_DYNAMIC, /* our loader and word size: the recorder can be preloaded */
     EXECUTABLE_STATIC,  /* static-pie too */
     EXECUTABLE_32_BIT,
     EXECUTABLE_FOREIGN,      /* for another machine */
@@ -20,40 +19,41 @@ enum executable_kind {
     EXECUTABLE_UNKNOWN,      /* not ELF, or not readable */
 };
 
-/* Where its own malloc is, if it has one. */
+/* Where the program's own malloc is, if it has one. */
 enum own_malloc {
     OWN_MALLOC_NONE,
-    OWN_MALLOC_HIDDEN,   /* its own calls go there, whatever is preloaded; libraries' do not */
-    OWN_MALLOC_EXPORTED, /* everybody's calls go there: the program comes before what is preloaded
-                          */
+    /* Its own calls go there, whatever is preloaded; those of libraries do not. */
+    OWN_MALLOC_HIDDEN,
+    OWN_MALLOC_EXPORTED, /* all calls go there: the program comes before what is preloaded */
 };
 
 struct executable {
     enum executable_kind kind;
     enum own_malloc own_malloc;
     bool is_go;
-    bool imports_malloc;   /* or another allocation function */
-    bool has_symbols;      /* a symbol table: own_malloc can be trusted */
-    bool has_suppressions; /* for LeakSanitizer: lsan.h */
-    const char *inner; /* an allocator that it has beside malloc, by name; NULL: none is known */
-    /* For libraries, relative to where they are loaded; 0: none. */
-    uint64_t malloc_address; /* of the malloc it exports */
-    uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls, */
-    uint64_t free_slot;      /* and of the free */
+    bool imports_malloc;   /* it imports malloc or another allocation function */
+    bool has_symbols;      /* it has a symbol table: own_malloc can be trusted */
+    bool has_suppressions; /* it has suppressions for LeakSanitizer (lsan_suppressions.h) */
+    /* The name of an allocator that it has besides malloc; NULL: none is known. */
+    const char *inner;
+    /* For libraries, relative to their load address; 0: none. */
+    uint64_t malloc_address; /* the malloc that it exports */
+    uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls */
+    uint64_t free_slot;      /* the same for free */
 };
 
-/* The kind alone costs little; the rest reads the symbol tables. */
+/* Finding the kind alone is cheap; the rest reads the symbol tables. */
 enum executable_kind executable_kind(const char *path);
-struct executable executable_look(const char *path);
+struct executable executable_examine(const char *path);
 
-/* The file that execvp would run; NULL: none. Caller frees. */
+/* The file that execvp would run; NULL: none. The caller frees it. */
 char *executable_find(const char *name);
-/* The program that runs if this file is executed: itself, or at the end of its #! lines. Caller
- * frees. */
+/* The program that runs if this file is executed: the file itself, or the interpreter at the end of
+ * its #! lines. The caller frees it. */
 char *executable_interpreter(const char *path);
 
-/* Would a process of these real and effective ids get other rights by running it, so that the
- * loader ignores LD_PRELOAD? (Set-id bits and file capabilities.) */
+/* Would a process with these real and effective ids get other rights by executing the file (set-id
+ * bits, file capabilities), so that the loader ignores LD_PRELOAD? */
 bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t rgid, gid_t egid);
 
 #endif

@@ -4,8 +4,8 @@
 
 static const int limits[INHERITED_RLIMITS] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA,
                                               RLIMIT_STACK};
-/* A broken pipe or a full file is an error here, not our end. Whoever ignores SIGCHLD has no
- * zombies, and so never learns how the program ended. */
+/* A broken pipe or a full file must be an error for the collector, not its end. A process that
+ * ignores SIGCHLD has no zombies, and never learns how the program ended. */
 static const struct {
     int signal;
     void (*handler)(int);

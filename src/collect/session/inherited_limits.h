@@ -20,10 +20,10 @@ struct inherited_limits {
     sigset_t mask;
 };
 
-/* Keeps what there is; raises soft limits as far as the hard ones allow; ignores SIGPIPE and
- * SIGXFSZ, and not SIGCHLD. */
+/* Saves the present state. Then raises soft limits as far as the hard ones allow, ignores SIGPIPE
+ * and SIGXFSZ, and stops ignoring SIGCHLD. */
 void inherited_limits_save(struct inherited_limits *in);
-/* In the child that will be the program. */
+/* Call it in the child that will become the program. */
 void inherited_limits_restore(const struct inherited_limits *in);
 
 #endif

@@ -14,7 +14,7 @@
 #include "collect/proc/proc.h"
 #include "wire/layout.h"
 
-/* The socket is for `tidemark ctl` too. */
+/* `tidemark ctl` uses the socket too. */
 static void set_environment(const struct launch *l, bool is_static)
 {
     setenv(WIRE_ENV_SOCKET, l->socket, 1);
@@ -38,7 +38,8 @@ static void set_environment(const struct launch *l, bool is_static)
         unsetenv(WIRE_ENV_ONLY);
 }
 
-/* The process that becomes the program: waits until the pipe is closed, and tells an errno. */
+/* Runs in the process that becomes the program: waits until the pipe is closed, executes the
+ * program, and reports an errno if that fails. */
 static _Noreturn void be_program(const struct launch *l, bool set_up, bool is_static,
                                  const int go[2], int report)
 {
@@ -64,7 +65,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
     if (file) {
         char *program = executable_interpreter(file);
         bool refused = executable_changes_rights(program, getuid(), geteuid(), getgid(), getegid());
-        /* Their loaders would complain on the program's stderr, or even give up. */
+        /* Other loaders would complain on the program's stderr, or even give up. */
         enum executable_kind kind = executable_kind(program);
         set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER);
         is_static = kind == EXECUTABLE_STATIC;
@@ -98,7 +99,7 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
     }
-    close(go[1]); /* it goes on */
+    close(go[1]); /* the child continues */
     int failure = 0;
     ssize_t n = 0;
     while (!code && (n = read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR)

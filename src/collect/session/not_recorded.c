@@ -12,15 +12,15 @@
 #include "collect/leakscan/lsan_suppressions.h"
 #include "collect/proc/proc.h"
 
-#define LOOK_FIRST_NS     2000000
-#define LOOK_LONGEST_NS   1000000000
-#define MAPPING_NS        3000 /* a look at libraries takes so long for each mapping */
-#define LOOK_APART        50   /* times what the last look at libraries took: 2 % of a processor */
-#define NOTES_MAX         16   /* about children; more would hide the rest */
-#define SUPPRESSIONS_MOST 8
+#define CHECK_FIRST_NS   2000000
+#define CHECK_LONGEST_NS 1000000000
+#define MAPPING_NS       3000 /* what reading the libraries takes per mapping */
+/* The pause is so many times the cost of the last reading of libraries: 2 % of a processor. */
+#define LIBRARIES_APART_COST 50
+#define NOTES_MAX            16 /* notes about children; more would hide the rest */
+#define SUPPRESSIONS_MOST    8
 
-/* --- why ----------------------------------------------------------------------------------------
- */
+/* --- reasons ---------------------------------------------------------------------------------- */
 
 static const char *file_name(const char *path)
 {
@@ -33,7 +33,7 @@ const struct executable *not_recorded_file(struct not_recorded *u, const char *p
     for (size_t i = 0; i < u->looked.count; i++)
         if (strcmp(u->looked.items[i].path, path) == 0)
             return &u->looked.items[i].is;
-    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_look(path)};
+    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_examine(path)};
     return &vec_last(&u->looked)->is;
 }
 
@@ -54,7 +54,7 @@ static const char *const libc_reason =
     "it uses another C library than glibc; record a build for glibc";
 static const char *const narrow_reason = "it is a 32-bit program; record a 64-bit build of it";
 
-/* Why nothing can be preloaded into it, and what to do; NULL: it could be. */
+/* Why the recorder cannot be preloaded into it, and what to do; NULL: it can. */
 static const char *kind_reason(const struct executable *e)
 {
     switch (e->kind) {
@@ -95,7 +95,7 @@ char *not_recorded_program_note(const struct not_recorded *u, const char *name)
         return xasprintf("no program whose name contains what --only asks for was run");
     char *file = executable_find(name);
     char *program = file ? executable_interpreter(file) : xstrdup(name);
-    struct executable e = executable_look(program);
+    struct executable e = executable_examine(program);
     const char *reason = kind_reason(&e);
     char *note =
         file && strcmp(file, program) != 0
@@ -107,7 +107,8 @@ char *not_recorded_program_note(const struct not_recorded *u, const char *name)
     return note;
 }
 
-/* Why a process that was listened to had nothing to tell; NULL if it had and nothing is missing. */
+/* Why a connected process recorded nothing; NULL if it recorded something and nothing is
+ * missing. */
 static char *quiet_note(struct not_recorded *u, const struct target *t)
 {
     const char *path = t->profile.executable;
@@ -120,8 +121,8 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
     const struct executable *e = not_recorded_file(u, path);
     if (e->own_malloc == OWN_MALLOC_HIDDEN ||
         (none && e->own_malloc == OWN_MALLOC_EXPORTED && !(t->entries_taken & WIRE_TAKEN_MALLOC)))
-        return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and "
-                         "calls of that pass tidemark by; link the allocator as a shared library",
+        return xasprintf("%s by %s could be seen: a malloc of its own is linked into it, and calls "
+                         "of that bypass tidemark; link the allocator as a shared library",
                          none ? "no allocations" : "only allocations by libraries and not those",
                          path);
     if (e->inner && e->own_malloc == OWN_MALLOC_NONE && !(t->entries_taken & WIRE_TAKEN_INNER))
@@ -145,15 +146,14 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
                          "space (ulimit -v) or no file descriptor (ulimit -n); raise them",
                          path);
     if (t->was_paused)
-        return NULL; /* it may have made some; that it was paused is told */
+        return NULL; /* it may have allocated; another note says that it was paused */
     return xasprintf("it made no allocations%s",
                      t->profile.execed ? " before it became another program" : "");
 }
 
-/* --- looking ------------------------------------------------------------------------------------
- */
+/* --- reading /proc ---------------------------------------------------------------------------- */
 
-/* The word it was called by. Anybody may read that. */
+/* Reads the first word of its command. Anybody may read that. */
 static bool read_first_argument(pid_t pid, char *out, size_t size)
 {
     return proc_read_text(pid, "cmdline", out, size) && *out;
@@ -177,7 +177,7 @@ static bool is_elsewhere(pid_t pid)
     return stat(theirs, &a) == 0 && stat("/proc/self/ns/net", &b) == 0 && a.st_ino != b.st_ino;
 }
 
-static void look_at_target(struct target *t)
+static void examine_target(struct target *t)
 {
     struct watched *w = &t->watched;
     char exe[PATH_MAX], link[64];
@@ -206,14 +206,14 @@ static bool is_silent_child(const struct not_recorded *u, pid_t pid)
     return false;
 }
 
-/* A child that has not said hello. It may be about to, unless its program cannot. */
-static void look_at_child(struct not_recorded *u, const struct target *parent, pid_t pid)
+/* Examines a child that has not connected. It may be about to, unless its program cannot. */
+static void examine_child(struct not_recorded *u, const struct target *parent, pid_t pid)
 {
     char exe[PATH_MAX];
     const char *reason;
     if (proc_read_exe(pid, exe, sizeof exe)) {
         if (strcmp(exe, parent->profile.executable) == 0)
-            return; /* forked */
+            return; /* it was only forked */
         reason =
             has_other_rights(pid, exe) ? rights_reason : kind_reason(not_recorded_file(u, exe));
         if (!reason && is_elsewhere(pid))
@@ -221,7 +221,7 @@ static void look_at_child(struct not_recorded *u, const struct target *parent, p
     } else {
         if (errno != EACCES)
             return;
-        /* Without arguments it is on its way to a program: to be seen at the next look. */
+        /* Without arguments it is in the middle of exec: look again next time. */
         bool named = read_first_argument(pid, exe, sizeof exe);
         reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
     }
@@ -230,7 +230,7 @@ static void look_at_child(struct not_recorded *u, const struct target *parent, p
             pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
 }
 
-static void look_at_children(struct not_recorded *u, struct target *const *targets, size_t count,
+static void examine_children(struct not_recorded *u, struct target *const *targets, size_t count,
                              const struct target *parent)
 {
     char what[64], text[4096];
@@ -241,16 +241,17 @@ static void look_at_children(struct not_recorded *u, struct target *const *targe
     for (char *word; (word = strtok_r(rest, " ", &rest)) && u->silent_children.count < NOTES_MAX;) {
         pid_t pid = (pid_t)strtol(word, NULL, 10);
         if (pid > 0 && !target_find(targets, count, pid) && !is_silent_child(u, pid))
-            look_at_child(u, parent, pid);
+            examine_child(u, parent, pid);
     }
 }
 
-/* Often at first, when programs and libraries are loaded; then so often while the run doubles. */
-static uint64_t next_look(uint64_t now_ns, uint64_t first_ns, unsigned share)
+/* Often at first, when programs and libraries are loaded; then a fixed number of times while the
+ * run time doubles. */
+static uint64_t next_check(uint64_t now_ns, uint64_t first_ns, unsigned share)
 {
     uint64_t pause = now_ns / share;
     pause = pause < first_ns ? first_ns : pause;
-    return now_ns + (pause > LOOK_LONGEST_NS ? LOOK_LONGEST_NS : pause);
+    return now_ns + (pause > CHECK_LONGEST_NS ? CHECK_LONGEST_NS : pause);
 }
 
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
@@ -272,66 +273,68 @@ static bool has_libraries(const struct target *t)
     return !t->ended && t->size && !t->watched.became;
 }
 
-/* Forked processes have their parent's libraries, and there may be many: each time one of them is
- * looked at, in turn. */
-static void look_at_libraries(struct not_recorded *u, struct target *const *targets, size_t count,
+/* Reads the libraries of the targets. Forked processes have their parent's libraries, and there may
+ * be many: one of them is read each time, in turn. */
+static void examine_libraries(struct not_recorded *u, struct target *const *targets, size_t count,
                               uint64_t now_ns)
 {
     uint64_t mappings = 0;
     struct target *forked = NULL;
-    if (now_ns < u->next_map_look_ns)
+    if (now_ns < u->next_libraries_check_ns)
         return;
     for (size_t i = 0; i < count; i++) {
         struct target *t = targets[i];
-        if (!has_libraries(t) || t->attached) /* hooked at its entries, malloc is seen always */
+        /* An attached malloc is hooked at its entry: no library can avoid it. */
+        if (!has_libraries(t) || t->attached)
             continue;
         if (!t->forked)
-            mappings += unhooked_libraries_look(u, t);
+            mappings += unhooked_libraries_check(u, t);
         else if (!forked || t->watched.libraries_looks < forked->watched.libraries_looks)
             forked = t;
     }
     if (forked) {
-        mappings += unhooked_libraries_look(u, forked);
+        mappings += unhooked_libraries_check(u, forked);
         forked->watched.libraries_looks++;
     }
-    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LOOK_APART;
-    u->next_map_look_ns = next_look(now_ns, LOOK_FIRST_NS * 8, 8);
-    u->next_map_look_ns = u->next_map_look_ns > paid_ns ? u->next_map_look_ns : paid_ns;
+    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LIBRARIES_APART_COST;
+    u->next_libraries_check_ns = next_check(now_ns, CHECK_FIRST_NS * 8, 8);
+    u->next_libraries_check_ns =
+        u->next_libraries_check_ns > paid_ns ? u->next_libraries_check_ns : paid_ns;
 }
 
-void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
-                       uint64_t now_ns)
+void not_recorded_check(struct not_recorded *u, struct target *const *targets, size_t count,
+                        uint64_t now_ns)
 {
-    if (now_ns < u->next_look_ns)
+    if (now_ns < u->next_check_ns)
         return;
     for (size_t i = 0; i < count; i++) {
         if (targets[i]->ended)
             continue;
-        look_at_target(targets[i]);
+        examine_target(targets[i]);
         if (!u->no_children && u->silent_children.count < NOTES_MAX)
-            look_at_children(u, targets, count, targets[i]);
+            examine_children(u, targets, count, targets[i]);
     }
-    look_at_libraries(u, targets, count, now_ns);
-    u->next_look_ns = next_look(now_ns, LOOK_FIRST_NS, 64);
+    examine_libraries(u, targets, count, now_ns);
+    u->next_check_ns = next_check(now_ns, CHECK_FIRST_NS, 64);
 }
 
 void not_recorded_at_exit(struct not_recorded *u, struct target *t)
 {
     if (has_libraries(t) && !t->attached)
-        unhooked_libraries_look(u, t);
+        unhooked_libraries_check(u, t);
 }
 
-void not_recorded_last_look(struct target *t)
+void not_recorded_check_ended(struct target *t)
 {
     struct proc_state state;
     if (proc_read_state(t->pid, &state) && state.state == 'Z')
         memcpy(t->watched.last_name, state.name, sizeof state.name);
 }
 
-/* --- saying so ----------------------------------------------------------------------------------
- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
-/* Too short a life to be looked at, but it died with another name, and not one it gave itself. */
+/* The process ended before it could be examined. If its last name differs from the target's and it
+ * did not set that name itself, it had executed another program. */
 static void judge_by_name(struct watched *w, const struct target *t)
 {
     if (w->became || !*w->last_name || strcmp(w->last_name, *w->name ? w->name : t->name) == 0)
@@ -366,7 +369,7 @@ static bool is_noted(struct target *const *targets, size_t count, const char *pa
     return false;
 }
 
-/* Is this about a program that was left out? Of those, one note tells of all processes. */
+/* Is this note about a program that was left out? For those, one note covers all processes. */
 static bool names_left_out(const struct not_recorded *u, const char *note)
 {
     for (size_t i = 0; i < u->left_out.count; i++)
@@ -375,7 +378,7 @@ static bool names_left_out(const struct not_recorded *u, const char *note)
     return false;
 }
 
-/* What a recorded process became is told already, with the process. */
+/* If a recorded process became such a program, the process's own note says so. */
 static void explain_left_out(const struct not_recorded *u, struct target *const *targets,
                              size_t count, struct target *main)
 {
@@ -391,7 +394,8 @@ static void explain_left_out(const struct not_recorded *u, struct target *const 
     }
 }
 
-/* What a program tells LeakSanitizer not to report, once for all its processes. */
+/* Takes the suppressions for LeakSanitizer that a program has built in, once for all its
+ * processes. */
 static void take_suppressions(struct not_recorded *u, struct target *t)
 {
     const char *path = t->profile.executable, *name = file_name(path);
@@ -405,7 +409,7 @@ static void take_suppressions(struct not_recorded *u, struct target *t)
     char *text = lsan_suppressions(path, &unread);
     if (unread)
         *vec_push(&t->profile.notes) =
-            xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns could not be told "
+            xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns cannot be known "
                       "without calling it; give these suppressions to 'tidemark leaks' as a file",
                       path);
     if (text)

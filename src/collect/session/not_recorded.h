@@ -1,18 +1,18 @@
 /*
- * not_recorded: what this recording does not have, and why, as notes in its profiles.
+ * not_recorded: what this recording lacks, and why, as notes in its profiles. A recording that is
+ * empty or lacks a process must say so.
  *
- * A recording that is empty or lacks a process must say so. This module finds
- *
+ * This module finds
  * - processes that recorded nothing; the program file shows the likely reason (executable.h)
  * - processes that executed another program which never connected
  * - children of recorded processes that never connected
  * - libraries whose calls of malloc are not hooked (unhooked_libraries.h)
  *
- * The last three are found in /proc while the processes live, which the collector reads now and
- * then. A child that began and ended between two readings is missed. A process that executed
- * another program is found by its name until it is reaped.
+ * The last three are found in /proc, which the collector reads now and then while the processes
+ * live. A child that began and ended between two readings is missed. A process that executed
+ * another program is recognised by its name until it is reaped.
  *
- * Called from the session's one thread.
+ * Threads: the session's one thread.
  */
 #ifndef TIDE_COLLECT_SESSION_NOT_RECORDED_H
 #define TIDE_COLLECT_SESSION_NOT_RECORDED_H
@@ -31,50 +31,55 @@ struct silent_child {
     char *note;
 };
 
-/* A program that was executed without the recorder, which its loader cannot load. */
+/* A program that was executed without the recorder, because its loader cannot load it. */
 struct left_out {
     char *path;
     enum wire_out why;
     unsigned times;
 };
 
-/* A program file that was looked at: families run the same few over and over. */
+/* A program file that was examined: families of processes run the same few files over and over. */
 struct looked {
     char *path;
     struct executable is;
 };
 
 struct not_recorded {
-    const char *only; /* names, one a line: others are not missed; NULL: all are */
-    bool no_children; /* are not missed either */
-    uint64_t next_look_ns, next_map_look_ns;
+    /* Names, one per line: other programs are not reported as missing; NULL: all are. */
+    const char *only;
+    bool no_children; /* children are not reported as missing either */
+    uint64_t next_check_ns, next_libraries_check_ns;
     VEC(struct looked) looked;
     VEC(struct unhooked_library) unhooked;
-    VEC(struct silent_child) silent_children; /* children that can never say hello */
+    VEC(struct silent_child) silent_children; /* children that can never connect */
     VEC(struct left_out) left_out;
-    VEC(struct recorded_default) suppressions; /* inside the programs; known at the end */
+    /* Those built into the programs; complete at the end. */
+    VEC(struct recorded_default) suppressions;
 };
 
-/* The file, looked at once. Valid until the next call. */
+/* Examines the file, once. Valid until the next call. */
 const struct executable *not_recorded_file(struct not_recorded *u, const char *path);
 
-/* A recorded process says that it executes a program without us. `why`: an enum wire_out. */
+/* A recorded process reports that it executes a program without the recorder. `why`: an enum
+ * wire_out. */
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why);
 
-/* At every turn of the loop; looks if it is time. */
-void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
-                       uint64_t now_ns);
-/* The target waits before it ends: what was loaded since the last look is seen now or never. */
+/* Call it at every turn of the loop; it reads /proc if that is due. */
+void not_recorded_check(struct not_recorded *u, struct target *const *targets, size_t count,
+                        uint64_t now_ns);
+/* Call it while the target waits before it ends: this is the last chance to see what was loaded
+ * since the last reading. */
 void not_recorded_at_exit(struct not_recorded *u, struct target *t);
-/* The target has ended, and perhaps is not reaped yet. */
-void not_recorded_last_look(struct target *t);
-/* Once, when all targets have ended: adds the notes. `program`: the process that was started. */
+/* Call it when the target has ended, if possible before it is reaped. */
+void not_recorded_check_ended(struct target *t);
+/* Adds the notes. Call it once, when all targets have ended. `program`: the process that was
+ * started. */
 void not_recorded_explain(struct not_recorded *u, struct target *const *targets, size_t count,
                           pid_t program);
 
 /* Did the user ask for programs of this name? */
 bool not_recorded_is_wanted(const char *only, const char *path);
-/* For a program that nothing was heard of. Caller frees. */
+/* The note for a program that never connected. The caller frees it. */
 char *not_recorded_program_note(const struct not_recorded *u, const char *name);
 
 #endif

@@ -65,7 +65,7 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
     return strbuf_detach(&b);
 }
 
-/* The directory part; "." where there is none. */
+/* The directory part; "." if there is none. */
 static char *directory_of(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -82,8 +82,8 @@ static bool is_device(const char *name)
            strncmp(name, "/dev/fd/", 8) == 0 || (lstat(name, &s) == 0 && S_ISCHR(s.st_mode));
 }
 
-/* What nobody can guess, so that nothing is laid in our way; the same for a session and its copies,
- * so that output_discard finds what a killed one left. */
+/* A number that nobody can guess, so that nobody can put a file in our way. A session and its
+ * forked copies share it, so that output_discard finds what a killed copy left behind. */
 static uint64_t part_secret(void)
 {
     static uint64_t secret;
@@ -100,7 +100,7 @@ bool output_is_file(const char *name)
 int output_check(const char *name, struct err *err)
 {
     struct stat s;
-    part_secret(); /* now, before copies of us are made that shall have it too */
+    part_secret(); /* now, before copies are forked that must share it */
     if (!output_is_file(name))
         return 0;
     if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
@@ -140,7 +140,7 @@ void output_discard(const char *name, pid_t writer)
     free(part);
 }
 
-/* To a new file, whatever happens to be there; the caller's mask does not make it unreadable. */
+/* Writes to a new file, whatever exists there. The caller's umask does not make it unreadable. */
 static int write_new(const char *name, const struct strbuf *bytes)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -167,7 +167,7 @@ int output_write_file(const char *name, const struct strbuf *bytes)
     if (is_device(name))
         return write_device(name, bytes);
     if (lstat(name, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISLNK(s.st_mode))
-        return S_ISDIR(s.st_mode) ? -EISDIR : -EEXIST; /* it came while the program ran */
+        return S_ISDIR(s.st_mode) ? -EISDIR : -EEXIST; /* it was created while the program ran */
     char *part = part_name(name, getpid());
     int code = write_new(part, bytes);
     if (!code && rename(part, name) != 0) {
@@ -209,7 +209,7 @@ int output_write(char **name, const struct strbuf *bytes, struct err *err)
     if (!code)
         return 0;
     const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
-    /* Others may write there too: the name is one that nobody has. */
+    /* Others may write to this directory too, so the name must be one that nobody can guess. */
     char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
                             slash ? slash + 1 : *name, part_secret());
     if (write_new(other, bytes) != 0) {

@@ -17,18 +17,19 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* The name for a pattern; NULL and a sentence when the pattern is wrong. Caller frees. */
+/* The name for a pattern; NULL and a sentence if the pattern is wrong. The caller frees it. */
 char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err);
-/* Not a command, nor a device such as /dev/null or /dev/stdout, which are written to just once. */
+/* Is it a file? Commands and devices such as /dev/null or /dev/stdout are not: they are written to
+ * only once. */
 bool output_is_file(const char *name);
-/* Could a file be made there? Asked before the program starts. Always yes for what is no file. */
+/* Could a file be created there? Called before the program starts. Always 0 for what is no file. */
 int output_check(const char *name, struct err *err);
-/* Writes the bytes to a file of that name, nowhere else; 0 or a negative errno. */
+/* Writes the bytes to a file of that name, and nowhere else. Returns 0, or a negative errno. */
 int output_write_file(const char *name, const struct strbuf *bytes);
-/* Removes what a process that was killed meanwhile left of its output_write_file. */
+/* Removes what a killed process left of its output_write_file. */
 void output_discard(const char *name, pid_t writer);
-/* Writes the bytes; on failure tries the temporary directory and then *name says where it went,
- * NULL if nowhere. */
+/* Writes the bytes. If that fails, tries the temporary directory; *name then says where the file
+ * is, or is NULL. */
 int output_write(char **name, const struct strbuf *bytes, struct err *err);
 
 #endif

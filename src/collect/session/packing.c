@@ -1,10 +1,10 @@
 /*
- * packing: a process that has ended takes little more memory than it will take in the file.
+ * packing: makes a process that has ended take little more memory than it will take in the file.
  *
- * A build or a test suite has hundreds of processes, of which few live at a time. When one ends,
- * its figures are complete: they become the chunks that the file will hold, and its tables are
- * freed. Its names may not have been found by then, and what is noted of it may come last of all,
- * so these chunks are made later; all that is kept for them is which addresses there are.
+ * A build or a test suite has hundreds of processes, few of which live at the same time. When one
+ * ends, its figures are complete: they become the chunks that the file will hold, and its tables
+ * are freed. Its names may not be known by then, and notes about it may come at the very end, so
+ * these chunks are made later. Only the addresses that need names are kept for them.
  */
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ void packing_count(struct target *t)
     }
 }
 
-/* The collector notices a peak at its next look, when the interval of the peak may be over. */
+/* The collector notices a peak at its next reading, when the interval of the peak may be over. */
 static void settle_peak_time(struct profile *p)
 {
     for (size_t i = 0; i < p->intervals.count; i++) {
@@ -78,7 +78,7 @@ static void make_figures(struct target *t, struct strpool *strings)
     t->packed.figures = true;
 }
 
-/* Of the nodes, names need only their addresses. */
+/* Naming needs only the addresses of the nodes. */
 static void keep_addresses(struct profile *p)
 {
     struct map seen = {0};
@@ -116,7 +116,7 @@ static void release_names(struct target *t, struct naming *naming)
 void packing_names(struct target *t, struct naming *naming, struct strpool *strings)
 {
     struct strbuf *chunks = &t->packed.chunks;
-    jit_names_look(&t->jit, &t->profile);
+    jit_names_read(&t->jit, &t->profile);
     naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
     writer_parts(chunks, 0, &t->profile, PROFILE_NAMES, NULL);
     release_names(t, naming);
@@ -134,7 +134,7 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
         parts |= PROFILE_FIGURES;
     }
     if (!k->names) {
-        jit_names_look(&t->jit, &t->profile);
+        jit_names_read(&t->jit, &t->profile);
         naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
         parts |= PROFILE_NAMES;
     }

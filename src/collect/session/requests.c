@@ -1,4 +1,5 @@
-/* What `tidemark ctl` and the API ask a session for, and what a program says at its end. */
+/* Answers what `tidemark ctl` and the API ask a session for, and what a program reports at its
+ * end. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,10 +27,11 @@ static void pause_all(struct session *s, bool paused)
 }
 
 /*
- * run --dormant. Both moments are marks: what was recorded is exact from "started" to "stopped".
- * A stop comes before its mark and a start after it, so that nothing is recorded outside of them.
+ * For run --dormant. Both moments become marks, and what was recorded is exact from "started" to
+ * "stopped". A stop comes before its mark and a start after it, so that nothing is recorded outside
+ * of them.
  */
-static void dormant_all(struct session *s, bool dormant)
+static void set_dormant(struct session *s, bool dormant)
 {
     if (dormant == s->dormant)
         return;
@@ -51,7 +53,7 @@ static void dormant_all(struct session *s, bool dormant)
     }
 }
 
-static void tell_status(struct session *s, struct client *v)
+static void reply_status(struct session *s, struct client *v)
 {
     uint64_t live = 0, peak = 0, events = 0;
     struct strbuf b = {0};
@@ -70,12 +72,12 @@ static void tell_status(struct session *s, struct client *v)
                     : "",
         s->targets.count, s->live.count, live, peak, events, s->snapshot_count, s->file);
     if (s->triggers.all.count)
-        say(&b, "memory checked %N time(s)\n", s->triggers.looks);
-    client_tell(v, 0, b.data);
+        say(&b, "memory checked %N time(s)\n", s->triggers.checks);
+    client_reply_text(v, 0, b.data);
     strbuf_release(&b);
 }
 
-/* In the process that is meant, or in all. */
+/* Marks the process that is meant, or all. */
 static int mark_from_outside(struct session *s, pid_t about, const char *label)
 {
     struct target *one = session_target(s, about);
@@ -91,23 +93,23 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     return 0;
 }
 
-/* The account and the mappings may each take a third of what is left. A forked process has nearly
- * the same as its parent: the scan comes first there. */
+/* The account of resident memory and the mappings may each take a third of what is left. In a
+ * forked process both are nearly the same as its parent's, so the scan comes first there. */
 #define PROGRAM_SHARE 3
 #define FORKED_SHARE  16
-#define ENDINGS_MOST  16 /* looked at and not summed up: each keeps what was seen of it */
+#define ENDINGS_MOST  16 /* processes that were read but not summed up; each keeps what was read */
 
-/* What is done at the end of a process besides the scan, and what the scan may take. */
+/* What is done at the end of a process besides the scan, and what the scan may cost. */
 struct end_plan {
     bool footprint, maps;
-    uint64_t scan_ns, others_ns; /* others_ns: the estimate of the other two */
+    uint64_t scan_ns, others_ns; /* others_ns: the estimate of the other two steps */
 };
 
 static void leave_out(struct target *t, const char *what, uint64_t cost_ns)
 {
     struct strbuf time = {0};
     unit_time(&time, cost_ns);
-    if (!t->forked && !t->end_spent_ns) /* many forked ones may be as large as their parent */
+    if (!t->forked && !t->end_spent_ns) /* many forked processes may be as large as their parent */
         *vec_push(&t->profile.notes) =
             xasprintf("%s at the end was left out: it would have taken about %s, more than the end "
                       "of a process may take; 'tidemark run --scan=full' makes it",
@@ -134,13 +136,13 @@ static struct end_plan plan_end(const struct session *s, struct target *t)
     return plan;
 }
 
-/* A process that ends, between the look at it and the sums, which take as long again. Forked
- * workers often end all at once: each waits only for the looks at those before it. */
+/* A process that ends, after its memory was read and before the sums, which take as long again.
+ * Forked workers often end all at once: each waits only until those before it have been read. */
 struct ending {
     struct scanning look;
-    struct footprint_look pages;
-    uint64_t reserved_ns; /* of the budget, for the sums */
-    uint64_t most_ns;     /* that these count for */
+    struct footprint_reading pages;
+    uint64_t reserved_ns; /* a part of the budget for the sums */
+    uint64_t most_ns;     /* the most that the sums count for */
 };
 
 static void finish_ending(struct session *s, struct ending *e)
@@ -171,8 +173,8 @@ static bool is_ending(const struct session *s, pid_t pid)
     return false;
 }
 
-/* It waits: what can only be seen while it lives is looked at now. */
-static void see_to_exit(struct session *s, struct client *v)
+/* The process waits: everything that can only be seen while it lives is read now. */
+static void read_before_exit(struct session *s, struct client *v)
 {
     struct target *t = session_target(s, v->pid);
     if (!t || !t->header) {
@@ -181,12 +183,12 @@ static void see_to_exit(struct session *s, struct client *v)
     }
     if (v->request.python_ended)
         t->python.ended = true;
-    if (t->dormant) { /* what it has is not known, and must not cost it anything */
+    if (t->dormant) { /* what it allocated is not known, and must not cost it anything */
         target_explain(t, "not classified: the recorder was dormant when the program ended");
         client_reply(v, 0, -1, 0, 0);
         return;
     }
-    if (s->samples) /* whose pages it touched is seen in its memory */
+    if (s->samples) /* the owners of touched pages are found in its memory */
         samples_drain(s->samples, true);
     uint64_t begun = end_budget_start();
     struct end_plan plan = plan_end(s, t);
@@ -199,34 +201,34 @@ static void see_to_exit(struct session *s, struct client *v)
     bool stands_still = stop_threads_count(t->pid) == 1;
     if (stands_still)
         block_index_hold(t);
-    queue_names(s); /* they are found while we look */
+    queue_names(s); /* they are found while we read */
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
-        if (s->live.count == 1) /* else the others go on */
-            session_tell_work(s, "scanning for leaks", 0, 0);
-        scan_look(&e->look);
+        if (s->live.count == 1) /* otherwise the other processes go on */
+            session_report_work(s, "scanning for leaks", 0, 0);
+        scan_read(&e->look);
     } else {
         if (e->look.kind == SCAN_EXIT) {
             target_boundary(t, now_ns);
-            vec_last(&t->boundaries)->marked = true; /* as scan_look does it */
+            vec_last(&t->boundaries)->marked = true; /* as scan_read does */
         }
         target_drain(t, now_ns);
     }
     if (plan.footprint && s->options->no_scan)
-        footprint_look(&e->pages, t, FOOTPRINT_EXIT, now_ns, stands_still);
+        footprint_read(&e->pages, t, FOOTPRINT_EXIT, now_ns, stands_still);
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
     if (plan.maps) {
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
-        if (!t->forked) /* the others have their parent's libraries */
+        if (!t->forked) /* forked processes have their parent's libraries */
             not_recorded_at_exit(&s->not_recorded, t);
     }
     if (stands_still)
         block_index_release(t);
     client_reply(v, 0, -1, 0, 0);
     e->look.waiting = NULL;
-    uint64_t most = end_budget_most(plan.others_ns + e->look.estimate_ns); /* with the sums */
+    uint64_t most = end_budget_most(plan.others_ns + e->look.estimate_ns); /* including the sums */
     uint64_t spent = end_budget_stop(s, t, begun, e->look.cost_ns, most);
     e->most_ns = most - spent;
     e->reserved_ns = !t->forked ? 0 : spent < e->most_ns ? spent : e->most_ns;
@@ -236,14 +238,15 @@ static void see_to_exit(struct session *s, struct client *v)
         request_finish_endings(s);
 }
 
-/* It waits: in a moment its objects will be gone. */
-static void see_to_python(struct session *s, struct client *v)
+/* The process waits: its Python objects will be freed in a moment. */
+static void read_before_python_frees(struct session *s, struct client *v)
 {
     struct target *t = session_target(s, v->pid);
     if (t && t->header) {
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
         target_boundary(t, now_ns);
-        vec_last(&t->boundaries)->marked = true; /* it stays: what is freed from now on is apart */
+        /* The boundary is kept: what is freed from now on is counted apart. */
+        vec_last(&t->boundaries)->marked = true;
         t->python.end_tick = t->tick;
         target_drain(t, now_ns);
         python_arenas_at_end(t, now_ns);
@@ -251,7 +254,7 @@ static void see_to_python(struct session *s, struct client *v)
     client_reply(v, t ? 0 : -ESRCH, -1, 0, 0);
 }
 
-/* It waits, so all that it did before is there to be read. */
+/* The process waits, so everything that it did before can be read. */
 static void give_figures(struct session *s, struct client *v)
 {
     struct target *t = session_target(s, v->pid);
@@ -268,10 +271,10 @@ static void give_figures(struct session *s, struct client *v)
                                    .peak_bytes = target_watched_peak(t)};
     if (v->request.restart_peak)
         target_watch_peak(t);
-    client_give(v, &figures, sizeof figures, 1);
+    client_reply_data(v, &figures, sizeof figures, 1);
 }
 
-static void tell_scan(const struct target *t, struct strbuf *out)
+static void reply_scan(const struct target *t, struct strbuf *out)
 {
     const struct live_summary *last = vec_last(&t->scan.results);
     uint64_t blocks[REACHES] = {0}, bytes[REACHES] = {0};
@@ -294,7 +297,7 @@ static void tell_scan(const struct target *t, struct strbuf *out)
     say(out, "stopped for %T\n", last->scan.held_ns);
 }
 
-/* In the process that is meant, or in all. */
+/* Scans the process that is meant, or all. */
 static void scan_from_outside(struct session *s, struct client *v)
 {
     struct target *one = session_target(s, (pid_t)v->request.process);
@@ -305,15 +308,15 @@ static void scan_from_outside(struct session *s, struct client *v)
             .target = s->live.items[i], .kind = SCAN_ASKED, .limit_ns = UINT64_MAX};
         if ((one && look.target != one) || !look.target->header)
             continue;
-        scan_look(&look);
+        scan_read(&look);
         code = look.unreachable ? -EPERM : code;
         scan_finish(&look);
-        tell_scan(look.target, &text);
+        reply_scan(look.target, &text);
     }
     if (code == -ESRCH)
         client_reply(v, code, -1, 0, 0);
     else
-        client_tell(v, code, text.data);
+        client_reply_text(v, code, text.data);
     strbuf_release(&text);
 }
 
@@ -333,13 +336,14 @@ void request_answer(struct session *s, struct client *v)
         code = mark_from_outside(s, (pid_t)v->request.process, v->text);
         break;
     case WIRE_EXITING:
-        see_to_exit(s, v);
+        read_before_exit(s, v);
         return;
     case WIRE_SCAN:
         if (s->options->sample_bytes) {
-            client_tell(v, -EOPNOTSUPP,
-                        "allocations are sampled: what points to a block may be in one that was "
-                        "not recorded\n");
+            client_reply_text(
+                v, -EOPNOTSUPP,
+                "allocations are sampled: what points to a block may be in one that was "
+                "not recorded\n");
             return;
         }
         scan_from_outside(s, v);
@@ -347,17 +351,17 @@ void request_answer(struct session *s, struct client *v)
     case WIRE_PAUSE:
     case WIRE_RESUME:
         if (s->dormant) {
-            client_tell(v, -EBUSY, "the recorder is dormant: 'start' begins to record\n");
+            client_reply_text(v, -EBUSY, "the recorder is dormant: 'start' begins to record\n");
             return;
         }
         pause_all(s, v->request.kind == WIRE_PAUSE);
         break;
     case WIRE_START:
     case WIRE_STOP:
-        dormant_all(s, v->request.kind == WIRE_STOP);
+        set_dormant(s, v->request.kind == WIRE_STOP);
         break;
     case WIRE_STATUS:
-        tell_status(s, v);
+        reply_status(s, v);
         return;
     case WIRE_DETACH:
         if (s->options->attach_to) {
@@ -370,7 +374,7 @@ void request_answer(struct session *s, struct client *v)
         give_figures(s, v);
         return;
     case WIRE_PYTHON_ENDS:
-        see_to_python(s, v);
+        read_before_python_frees(s, v);
         return;
     default:
         code = -EINVAL;

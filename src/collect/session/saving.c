@@ -1,4 +1,4 @@
-/* The file: at the end of a session and at checkpoints. */
+/* Writes the file: at the end of a session and at checkpoints. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 #include "collect/counting/stamps.h"
 #include "store/writer.h"
 
-#define FIRST_CHECKPOINT_NS    250000000
-#define CHECKPOINTS_APART_NS   500000000
-#define CHECKPOINTS_APART_COST 50 /* times what the last one took: they take 2 % of a processor */
+#define FIRST_CHECKPOINT_NS  250000000
+#define CHECKPOINTS_APART_NS 500000000
+/* The pause is so many times the cost of the last one: checkpoints take 2 % of a processor. */
+#define CHECKPOINTS_APART_COST 50
 #define ENDED_IMAGES_BYTES     ((size_t)8 << 20)
-#define FAULT_NS               1000 /* to copy a page that is shared with the copy of us */
+#define FAULT_NS               1000 /* to copy a page that is shared with a forked copy of us */
 
-/* --- processes that have ended -----------------------------------------------------------------
- */
+/* --- processes that have ended ---------------------------------------------------------------- */
 
 static void name_target(struct session *s, struct target *t)
 {
@@ -50,7 +50,8 @@ void queue_names(struct session *s)
     }
 }
 
-/* Who was forked by a process that has ended, and has not said hello yet, was forked of late. */
+/* A child that was forked by a process that has ended, and that has not connected yet, was forked
+ * recently: older images can be dropped. */
 static void forget_old_images(struct session *s)
 {
     size_t left = ENDED_IMAGES_BYTES;
@@ -86,16 +87,15 @@ static char *refusal(unsigned processes)
                      processes);
 }
 
-static char *impatience(unsigned processes)
+static char *not_waited_note(unsigned processes)
 {
-    return xasprintf(
-        "%u processes were not recorded: the collector was held up when they began, and "
-        "with --on-full=drop they do not wait",
-        processes);
+    return xasprintf("%u processes were not recorded: the collector was busy when they began, and "
+                     "with --on-full=drop they do not wait",
+                     processes);
 }
 
-/* The program was never heard of: a profile that says so is better than none. */
-static struct profile *unseen_program(struct session *s, struct recording *r)
+/* The program never connected: a profile that says so is better than none. */
+static struct profile *missing_program(struct session *s, struct recording *r)
 {
     struct profile *p = vec_push(&r->profiles);
     *p = (struct profile){.pid = (uint32_t)s->program,
@@ -113,7 +113,7 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     unsigned refused = s->refused + s->socket.refused;
     *vec_push(&p->notes) =
         refused   ? refusal(refused)
-        : s->left ? impatience(s->left)
+        : s->left ? not_waited_note(s->left)
         : s->program_filters > proc_filters(getpid())
             ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
                         "forbid what recording needs; record it without",
@@ -123,7 +123,7 @@ static struct profile *unseen_program(struct session *s, struct recording *r)
     return p;
 }
 
-/* Was nothing heard of it, though it was asked for? Its children may well have been. */
+/* Did the program never connect, though it was to be recorded? Its children may have. */
 static bool program_is_missing(const struct session *s)
 {
     for (size_t i = 0; i < s->targets.count; i++)
@@ -133,7 +133,7 @@ static bool program_is_missing(const struct session *s)
            s->targets.count == 0;
 }
 
-/* The bytes of the file; what the targets had gathered goes into the recording. */
+/* Makes the bytes of the file. Moves what the targets have gathered into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
     for (size_t i = 0; i < s->options->default_count; i++) {
@@ -150,7 +150,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     s->strings = (struct strpool){0};
     writer_begin(bytes);
     if (program_is_missing(s)) {
-        naming_fill(s->naming, unseen_program(s, r), NULL, NULL, &r->strings);
+        naming_fill(s->naming, missing_program(s, r), NULL, NULL, &r->strings);
         writer_profile(bytes, 0, &r->profiles.items[0], NULL);
     }
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -158,7 +158,7 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
         if (i == 0 && s->refused + s->socket.refused)
             *vec_push(&t->profile.notes) = refusal(s->refused + s->socket.refused);
         if (i == 0 && s->left)
-            *vec_push(&t->profile.notes) = impatience(s->left);
+            *vec_push(&t->profile.notes) = not_waited_note(s->left);
         if (i == 0 && s->snapshot_note)
             *vec_push(&t->profile.notes) = xstrdup(s->snapshot_note);
         packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
@@ -188,13 +188,14 @@ void thaw_counts(struct session *s)
 void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes)
 {
     naming_go_on(s->naming);
-    control_socket_close(&s->socket); /* who tests whether we live must not find the copy */
+    /* A process that tests whether the collector lives must not reach the copy. */
+    control_socket_close(&s->socket);
     setpriority(PRIO_PROCESS, 0, 10);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         if (!t->ended) {
             target_pause(t, now - t->start_ns);
-            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' looks",
+            target_explain(t, "the program was still running; 'tidemark ctl %d leaks' scans it",
                            t->pid);
         }
     }
@@ -204,8 +205,8 @@ void compose_copy(struct session *s, uint64_t now, struct recording *r, struct s
 /* --- checkpoints ------------------------------------------------------------------------------ */
 
 /*
- * Should we be killed, the file has what was recorded up to the last checkpoint. A forked copy of
- * us writes it, from memory that stands still for it alone, while we go on.
+ * If the collector is killed, the file has everything up to the last checkpoint. A forked copy
+ * writes it, from memory that does not change for it, while the collector continues.
  */
 static _Noreturn void write_checkpoint(struct session *s, uint64_t now)
 {
@@ -273,8 +274,8 @@ static int busier_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Of many processes that have nothing to do with each other, the busiest is what reports begin
- * with. What was lost is told in the first profile. */
+/* Of many unrelated processes, the busiest comes first in reports. The first profile says what was
+ * lost. */
 static void order_by_samples(struct session *s)
 {
     uint64_t lost = 0;
@@ -297,8 +298,8 @@ static struct process_figures figures_of(const struct target *t)
     return f;
 }
 
-/* The file is made, and reading it takes memory. What would take long to free piece by piece goes
- * when we end. */
+/* The file is complete, and reading it takes memory. What would take long to free piece by piece is
+ * left to the end of the process. */
 static void give_back(struct session *s)
 {
     for (size_t i = 0; i < s->targets.count; i++) {
@@ -310,9 +311,9 @@ static void give_back(struct session *s)
     }
 }
 
-static void tell_names(void *context, size_t found, size_t asked)
+static void report_names(void *context, size_t found, size_t asked)
 {
-    session_tell_work(context, "finding names", found, asked);
+    session_report_work(context, "finding names", found, asked);
 }
 
 int finish(struct session *s, struct session_result *result, struct err *err)
@@ -324,14 +325,14 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     snapshots_await(s);
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
-        if (!t->ended) { /* abandoned: it goes on without us */
+        if (!t->ended) { /* it continues without us */
             if (t->header) {
                 atomic_store(&t->header->detached, 1);
                 wire_move_tick(t->header);
             }
             target_end(t, elapsed_ns(s) - t->start_ns);
             target_explain(t, "the program went on when recording ended");
-            if (t->attached) /* as it was asked to */
+            if (t->attached) /* as the user asked */
                 t->profile.complete = t->profile.attached.detached = true;
         }
     }
@@ -343,7 +344,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         result->incomplete_stacks += k->incomplete_stacks;
     }
     queue_names(s);
-    naming_wait(s->naming, tell_names, s);
+    naming_wait(s->naming, report_names, s);
     if (s->options->library)
         not_recorded_explain(&s->not_recorded, s->targets.items, s->targets.count, s->program);
     mark_on_explain(&s->mark_on, s->targets.items, s->targets.count, s->program);
@@ -353,7 +354,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
         *vec_push(&result->figures) = (struct process_figures){0};
     for (size_t i = 0; i < s->targets.count; i++)
         *vec_push(&result->figures) = figures_of(s->targets.items[i]);
-    session_tell_work(s, "writing the file", 0, 0);
+    session_report_work(s, "writing the file", 0, 0);
     compose(s, r, &bytes);
     give_back(s);
     int code = output_write(&s->file, &bytes, err);

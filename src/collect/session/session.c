@@ -30,14 +30,15 @@
 #include "collect/leakscan/not_scanned.h"
 
 #define NAMING_EVERY_NS   100000000
-#define NAMING_SOONEST_NS 1000000 /* a short run's names should not all wait for its end */
+#define NAMING_SOONEST_NS 1000000 /* so that the names of a short run do not all wait for its end */
 #define PROGRESS_EVERY_NS 250000000
-#define SHORTEST_NAP_NS   30000 /* less is not worth the system call */
+#define SHORTEST_NAP_NS   30000 /* a shorter one is not worth the system call */
 
-#define FORKED_APART     50 /* times what a look at a forked process took */
-#define LOOKS_APART_NS   20000000
-#define PATIENCE_NS      1000000000  /* for programs that sleep and have not said hello */
-#define LONG_PATIENCE_NS 10000000000 /* for those that may be about to */
+#define FORKED_APART    50 /* the pause is so many times the cost of reading a forked process */
+#define CHECKS_APART_NS 20000000
+/* How long to wait for sleeping programs that have not connected. */
+#define PATIENCE_NS      1000000000
+#define LONG_PATIENCE_NS 10000000000 /* how long to wait for those that may be about to */
 
 uint64_t elapsed_ns(const struct session *s)
 {
@@ -59,7 +60,7 @@ bool session_is_gone(const struct session *s, const struct target *t)
                                 : !descendants_runs(t->pid);
 }
 
-/* By perf events, or by the program's own timers. */
+/* CPU time is sampled by perf events, or by the program's own timers. */
 static bool is_sampled(const struct session *s)
 {
     return s->samples || s->options->cpu_timer_ns;
@@ -93,7 +94,7 @@ void session_end_target(struct session *s, struct target *t, bool execed)
             s->live.items[i--] = s->live.items[--s->live.count];
     if (execed || s->live.count)
         put_away(s, t);
-    else /* after the last one we end soon, and all at once */
+    else /* after the last one the session ends soon, and everything at once */
         s->last_ended = t;
 }
 
@@ -141,7 +142,7 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
         t->sampled.before = t->profile.sampling;
     }
     t->was_paused = s->paused;
-    thread_sampled(t, (uint32_t)pid, 0); /* it has one, whether it is sampled or not */
+    thread_sampled(t, (uint32_t)pid, 0); /* it has a thread, whether that is sampled or not */
     session_begin_target(s, t);
     return t;
 }
@@ -157,7 +158,7 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     char path[4096];
     if (proc_read_exe(pid, path, sizeof path))
         name = path;
-    else if (pid == s->program) /* it has ended; the kernel's name is but 15 letters of its own */
+    else if (pid == s->program) /* it has ended; the kernel keeps only 15 letters of its name */
         name = s->options->argv[0];
     return not_recorded_is_wanted(s->options->only, name ? name : "");
 }
@@ -171,11 +172,12 @@ void session_reap(struct session *s)
         waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
         struct target *t = session_target(s, s->program);
         if (t) {
-            not_recorded_last_look(t);
+            not_recorded_check_ended(t);
             if (is_sampled(s))
                 samples_count(t);
         } else if (!s->targets.count) {
-            s->program_filters = proc_filters(s->program); /* perhaps why nothing was heard of it */
+            /* They may be why the program never connected. */
+            s->program_filters = proc_filters(s->program);
         }
     }
     if (is_child && !s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
@@ -187,16 +189,17 @@ void session_reap(struct session *s)
         s->live.items[i]->gone = session_is_gone(s, s->live.items[i]);
         any |= s->live.items[i]->gone;
     }
-    /* May itself end some. Those that end meanwhile have their turn later: their last samples may
-     * not have been read. */
+    /* This may end some targets itself. Targets that end meanwhile are ended at the next call:
+     * their last samples may not have been read. */
     if (any && s->samples)
         samples_drain(s->samples, true);
-    for (size_t i = s->live.count; i-- > 0;) { /* the last takes the place of one that goes */
+    /* The last one takes the place of one that is removed. */
+    for (size_t i = s->live.count; i-- > 0;) {
         struct target *t = s->live.items[i];
         if (!t->gone)
             continue;
         if (t->pid != s->program) {
-            not_recorded_last_look(t);
+            not_recorded_check_ended(t);
             if (is_sampled(s))
                 samples_count(t);
         }
@@ -205,8 +208,9 @@ void session_reap(struct session *s)
 }
 
 /*
- * All we know of have ended. Children that were forked but have not allocated yet are waited for,
- * as if they had; others, which may be about to say hello or never will, for a moment.
+ * All known processes have ended. Children that were forked but have not allocated yet are waited
+ * for as long as they run. Others, which may be about to connect or never will, are waited for only
+ * a moment.
  */
 static bool is_last(struct session *s, uint64_t now)
 {
@@ -216,15 +220,15 @@ static bool is_last(struct session *s, uint64_t now)
         return false;
     if (s->options->no_follow)
         return true;
-    if (now < s->next_look_ns)
+    if (now < s->next_check_ns)
         return false;
-    s->next_look_ns = now + LOOKS_APART_NS;
-    if (s->samples && (s->unheard = samples_running(s->samples)))
+    s->next_check_ns = now + CHECKS_APART_NS;
+    if (s->samples && (s->unconnected = samples_running(s->samples)))
         return false;
     if (!s->options->library)
         return true;
     struct descendants descendants = descendants_left(s->socket.key);
-    s->unheard = descendants.forked + descendants.starting + descendants.silent;
+    s->unconnected = descendants.forked + descendants.starting + descendants.silent;
     if (!s->alone_since_ns)
         s->alone_since_ns = now;
     uint64_t alone_ns = now - s->alone_since_ns;
@@ -234,7 +238,8 @@ static bool is_last(struct session *s, uint64_t now)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* By nohup, say: blocked for the signalfd it still arrives, and means nothing to us. */
+/* For example by nohup: it is blocked for the signalfd and still arrives there, but means nothing
+ * to us. */
 static bool is_ignored(int signal)
 {
     struct sigaction action;
@@ -252,17 +257,17 @@ static void take_signals(struct session *s)
             attached_leave(s, NULL);
         if (s->options->attach_to)
             continue;
-        if (s->program_ended) /* children that go on: asked to stop waiting for them */
+        if (s->program_ended) /* children still run: the user asks us to stop waiting for them */
             s->abandoned = s->abandoned || !is_ignored(signal);
         else if (signal != SIGINT && signal != SIGQUIT)
-            kill(s->program, signal); /* the terminal sends those two to the program itself */
+            kill(s->program, signal); /* the terminal sends the other two to the program itself */
     }
 }
 
 static struct session_status status_at(const struct session *s, uint64_t now)
 {
     struct session_status status = {
-        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unheard};
+        .elapsed_ns = now, .program_ended = s->program_ended, .processes = s->unconnected};
     for (size_t i = 0; i < s->targets.count; i++) {
         const struct target *t = s->targets.items[i];
         status.events += t->events;
@@ -284,7 +289,7 @@ static void tell_progress(struct session *s, uint64_t now)
     s->next_progress_ns = now + PROGRESS_EVERY_NS;
 }
 
-void session_tell_work(struct session *s, const char *work, size_t done, size_t total)
+void session_report_work(struct session *s, const char *work, size_t done, size_t total)
 {
     if (!s->options->progress)
         return;
@@ -307,8 +312,8 @@ static void find_names(struct session *s, uint64_t now)
 
 /*
  * How long to sleep so that a ring has used few of its chunks when we wake, judging by the most
- * that one took in the last pass: long sleeps cost less, but short ones keep the events in the
- * cache, and the program from waiting for a chunk.
+ * that one took in the last pass. Long sleeps cost less. Short sleeps keep the events in the cache,
+ * and the program from waiting for a chunk.
  */
 static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, unsigned idle)
 {
@@ -320,7 +325,7 @@ static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, un
     return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
 }
 
-/* false: there were none, for so long. */
+/* false: nothing happened in that time. */
 static bool wait_for_news(struct session *s, const struct timespec *nap)
 {
     size_t rings = s->samples ? samples_rings(s->samples) : 0;
@@ -337,10 +342,10 @@ static bool wait_for_news(struct session *s, const struct timespec *nap)
 }
 
 /*
- * Each process is looked at for a small share of its time. Forked ones are like each other, large
- * and perhaps many: all of them together get as much as one.
+ * Reads each process for a small share of its time. Forked processes are alike, large and perhaps
+ * many: all of them together get as much as one.
  */
-static void look_if_due(struct session *s, struct target *t, uint64_t now_ns)
+static void read_if_due(struct session *s, struct target *t, uint64_t now_ns)
 {
     uint64_t begun = elapsed_ns(s);
     if (t->forked && begun < s->next_forked_ns)
@@ -366,19 +371,19 @@ static void record(struct session *s)
             words += target_pass(t, now);
             most = t->pass_words > most ? t->pass_words : most;
             if (t->dormant)
-                continue; /* nor do we look at it */
+                continue; /* nor do we read it */
             if (stamp_if_due(t, now) && is_sampled(s)) {
                 samples_count(t);
                 target_look(t);
             }
             if (!s->options->all)
-                look_if_due(s, t, now);
+                read_if_due(s, t, now);
         }
         uint64_t now = elapsed_ns(s);
         find_names(s, now);
         put_names_away(s);
         if (s->options->library)
-            not_recorded_look(&s->not_recorded, s->targets.items, s->targets.count, now);
+            not_recorded_check(&s->not_recorded, s->targets.items, s->targets.count, now);
         tell_progress(s, now);
         attached_turn(s, now);
         session_reap(s);
@@ -396,7 +401,7 @@ static void record(struct session *s)
     }
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- session_run ------------------------------------------------------------------------------ */
 
 static int open_signals(void)
 {
@@ -414,8 +419,9 @@ int session_check_attach(pid_t pid, struct err *err)
     return attached_check(pid, err);
 }
 
-/* Blocks of this size and above are mappings of their own. Without this, glibc raises the limit to 32
- * MiB as such blocks are freed, and keeps what tables leave behind when they grow. */
+/* Blocks of this size and above get a mapping of their own. Without this, glibc raises the
+ * threshold to 32 MiB when such blocks are freed, and keeps what tables leave behind when they
+ * grow. */
 #define MAPPED_ALONE_BYTES (1 << 20)
 
 /* Each living process takes a descriptor. */
@@ -472,10 +478,12 @@ int session_run(const struct session_options *o, struct session_result *result, 
         goto out;
     }
 started:
-    /* Naps of a fraction of a millisecond should be that; only now, as a child would inherit it. */
+    /* Sleeps of a fraction of a millisecond must not take longer. This is set only now because a
+     * child would inherit it. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
     s.file = output_name(o->output, o->argv[0], s.program, err);
-    s.naming = naming_new(o->all); /* programs that go on when it must end may keep it waiting */
+    /* At normal priority, because programs that go on when it must end could keep it waiting. */
+    s.naming = naming_new(o->all);
     s.next_snapshot_ns = o->snapshot_every_ns ? o->snapshot_every_ns : UINT64_MAX;
     for (size_t i = 0; i < o->trigger_count; i++)
         *vec_push(&s.triggers.all) = o->triggers[i];
@@ -505,7 +513,7 @@ started:
     }
     control_socket_close(&s.socket);
     code = finish(&s, result, err);
-    if (!code && s.attached.code) { /* it could not be given its code back */
+    if (!code && s.attached.code) { /* the program's own code could not be restored */
         code = s.attached.code;
         *err = s.attached.err;
         result->status = 1;

@@ -1,4 +1,4 @@
-/* CPU samples and page faults of a session, from its start. */
+/* Opens CPU samples and page faults of a session at its start. */
 #include <errno.h>
 
 #include "collect/session/session_state.h"

@@ -1,8 +1,10 @@
 /*
- * Snapshots: the recording so far, each in a file of its own that a forked copy of us writes while
- * we go on. They are asked for by the program or by `tidemark ctl`, or taken by ourselves: on a
- * clock, or when memory reaches what the user named (triggers.h). Of the latter only the newest may
- * be kept.
+ * Snapshots: the recording so far, each in a file of its own, written by a forked copy of the
+ * collector while the collector continues.
+ *
+ * The program or `tidemark ctl` ask for them, or the collector takes them itself: periodically, or
+ * when memory reaches a limit that the user set (triggers.h). Of these automatic ones only the
+ * newest may be kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 #include "collect/session/session_state.h"
 #include "collect/counting/stamps.h"
 
-/* %I is the number; the rest is output.h's. */
+/* Replaces %I by the number; output.h replaces the rest. */
 static char *numbered(const char *pattern, unsigned number)
 {
     struct strbuf b = {0};
@@ -37,7 +39,7 @@ static char *numbered(const char *pattern, unsigned number)
     return strbuf_detach(&b);
 }
 
-/* Beside the recording's own file: app.tide, app.snapshot1.tide. */
+/* A name beside the recording's own file: app.tide, app.snapshot1.tide. */
 static char *chosen_name(const struct session *s, unsigned number)
 {
     const char *file = s->file[0] == '|' ? "tidemark" : s->file;
@@ -47,26 +49,26 @@ static char *chosen_name(const struct session *s, unsigned number)
     return xasprintf("%.*s.snapshot%u.tide", (int)size, file, number);
 }
 
-/* `tidemark ctl` waits until the file is there; a program goes on meanwhile. */
+/* `tidemark ctl` waits until the file exists; a program keeps running meanwhile. */
 static bool is_waited_for(const struct client *asker)
 {
     return asker && asker->request.process;
 }
 
-/* Someone watches (tidemark top): it leaves no trace in the recording. */
-static bool is_look(const struct client *asker)
+/* Is it for `tidemark top`? Then it leaves no trace in the recording. */
+static bool is_for_top(const struct client *asker)
 {
     return asker && asker->request.kind == WIRE_LOOK;
 }
 
-/* One of ours that goes to a server: it has no file. */
+/* Is it an automatic snapshot that goes to a server? Then it has no file. */
 static bool is_pushed(const struct session *s, const struct client *asker)
 {
     return !asker && s->options->push_snapshot;
 }
 
-/* Who watches gets a descriptor: no file is left behind, whatever becomes of it. */
-static int give_look(struct client *asker, const struct strbuf *bytes)
+/* `tidemark top` gets a descriptor, so that no file is left behind, whatever happens to it. */
+static int send_state(struct client *asker, const struct strbuf *bytes)
 {
     int fd = memfd_create("tidemark", MFD_CLOEXEC);
     size_t done = 0;
@@ -81,7 +83,7 @@ static int give_look(struct client *asker, const struct strbuf *bytes)
     return code;
 }
 
-#define DROPPED 2 /* exit status of a writer: the queue dropped older ones */
+#define DROPPED 2 /* exit status of a writer: the queue dropped older snapshots */
 
 static int push_status(int code)
 {
@@ -97,8 +99,8 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
     r->complete = true;
     naming_alone(s->naming);
     compose_copy(s, now, r, &bytes);
-    if (is_look(asker))
-        _exit(give_look(asker, &bytes) != 0);
+    if (is_for_top(asker))
+        _exit(send_state(asker, &bytes) != 0);
     if (is_pushed(s, asker))
         _exit(push_status(s->options->push_snapshot(s->options->push_context, &bytes, &err)));
     int code = output_write(&name, &bytes, &err);
@@ -107,7 +109,7 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
             code ? xasprintf("%s\n", err.text)
                  : xasprintf("snapshot %u, %s %s\n", number,
                              *name == '|' ? "passed to" : "written to", name + (*name == '|'));
-        client_tell(asker, code, text);
+        client_reply_text(asker, code, text);
     }
     _exit(code != 0);
 }
@@ -120,7 +122,7 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
         (s)->snapshot_note = strbuf_detach(&note_);                                                \
     } while (0)
 
-/* Removes the oldest of those that nobody asked for, as many as there are too many. */
+/* Removes the oldest automatic snapshots, if there are too many. */
 static void remove_old(struct session *s)
 {
     size_t written = 0;
@@ -136,7 +138,7 @@ static void remove_old(struct session *s)
     }
 }
 
-/* One that could not be written does not count, and leaves nothing. */
+/* A snapshot that could not be written does not count, and leaves nothing behind. */
 static void settle(struct session *s, struct snapshot *one, int status)
 {
     if (status != 0 && one->file && output_is_file(one->file))
@@ -153,7 +155,7 @@ static void settle(struct session *s, struct snapshot *one, int status)
     one->writer = 0;
 }
 
-/* What is written is forgotten, unless it may have to be removed. */
+/* Forgets snapshots that are written, unless they may have to be removed later. */
 static void reap_writers(struct session *s, int options)
 {
     size_t kept = 0;
@@ -180,7 +182,7 @@ void snapshots_await(struct session *s)
     reap_writers(s, 0);
 }
 
-/* The moment, with what can only be seen now. */
+/* Marks the moment, and reads what can only be seen now. */
 static void mark_snapshot(struct session *s, const struct client *asker)
 {
     for (size_t i = 0; i < s->live.count; i++) {
@@ -215,11 +217,11 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
 {
     unsigned number = s->snapshot_count + 1;
     char *name = NULL;
-    bool no_file = is_look(asker) || is_pushed(s, asker);
+    bool no_file = is_for_top(asker) || is_pushed(s, asker);
     int code = no_file ? 0 : name_snapshot(s, pattern, number, &name, err);
     if (code)
         return code;
-    if (is_look(asker))
+    if (is_for_top(asker))
         session_drain(s);
     else
         mark_snapshot(s, asker);
@@ -239,8 +241,8 @@ static int begin_snapshot(struct session *s, const char *pattern, struct client 
     }
     *vec_push(&s->snapshots) =
         (struct snapshot){.writer = writer, .number = number, .file = name, .ours = !asker};
-    s->snapshot_count += !is_look(asker);
-    if (!is_look(asker))
+    s->snapshot_count += !is_for_top(asker);
+    if (!is_for_top(asker))
         triggers_taken(&s->triggers, s->live.items, s->live.count);
     return 0;
 }
@@ -251,7 +253,7 @@ void snapshot_begin(struct session *s, const char *pattern, struct client *asker
     int code = begin_snapshot(s, pattern, asker, &err);
     if (code && is_waited_for(asker)) {
         char *text = xasprintf("%s\n", err.text);
-        client_tell(asker, code, text);
+        client_reply_text(asker, code, text);
         free(text);
     } else if (is_waited_for(asker))
         client_leave(asker);
@@ -259,7 +261,7 @@ void snapshot_begin(struct session *s, const char *pattern, struct client *asker
         client_reply(asker, code, -1, 0, 0);
 }
 
-/* One that nobody asked for waits until the last one is written: memory may be short. */
+/* An automatic snapshot waits until the last one is written: memory may be short. */
 static bool is_writing(const struct session *s)
 {
     for (size_t i = 0; i < s->snapshots.count; i++)
@@ -271,7 +273,7 @@ static bool is_writing(const struct session *s)
 static void take_by_ourselves(struct session *s, uint64_t now, const char *why)
 {
     struct err err = {{0}};
-    if (why) /* the snapshot has it, too */
+    if (why) /* the snapshot has this note too */
         set_note(s, "snapshot %N was taken at %T: %s", (uint64_t)s->snapshot_count + 1, now, why);
     if (begin_snapshot(s, "", NULL, &err))
         set_note(s, "a snapshot at %T could not be written: %s", now, err.text);
@@ -284,7 +286,7 @@ void snapshot_if_due(struct session *s, uint64_t now)
     if (!s->live.count || is_writing(s))
         return;
     struct strbuf why = {0};
-    bool triggered = triggers_look(&s->triggers, s->live.items, s->live.count, now, &why);
+    bool triggered = triggers_check(&s->triggers, s->live.items, s->live.count, now, &why);
     if (triggered || now >= s->next_snapshot_ns)
         take_by_ourselves(s, now, triggered ? why.data : NULL);
     if (now >= s->next_snapshot_ns)

@@ -12,13 +12,13 @@
 #include "collect/proc/memory_room.h"
 #include "collect/proc/proc.h"
 
-#define LOOKS_APART_NS   10000000
-#define LOOKS_APART_COST 50 /* times what the last look took */
-#define LOOKS_MOST_NS    100000000
-#define FIRST_BASE       ((uint64_t)1 << 20)
-#define PEAK_PERCENT     10
-#define CGROUP_ROOM      10 /* a tenth of its limit */
-#define MACHINE_ROOM     20 /* a twentieth of its memory: that is much more */
+#define CHECKS_APART_NS      10000000
+#define CHECKS_APART_COST    50 /* the pause is so many times the cost of the last check */
+#define CHECKS_APART_MOST_NS 100000000
+#define FIRST_BASE           ((uint64_t)1 << 20)
+#define PEAK_PERCENT         10
+#define CGROUP_ROOM          10 /* a tenth of its limit */
+#define MACHINE_ROOM         20 /* a twentieth of its memory, which is much more */
 
 bool trigger_parse(const char *text, struct trigger *out)
 {
@@ -54,7 +54,8 @@ static uint64_t resident_of(pid_t pid)
     return memory.rss_bytes;
 }
 
-/* What is asked of memory at one look, found out once and only if a trigger needs it. */
+/* What one check needs to know about memory; each value is read once, and only if a trigger needs
+ * it. */
 struct look {
     struct target *const *targets;
     size_t count;
@@ -82,7 +83,7 @@ static void find_out(struct look *l, const struct triggers *s)
         memory_room_of(l->largest, &l->room);
 }
 
-/* A threshold that was passed counts once until `far` says that it is far away again. */
+/* A threshold that was passed counts once, until `far` says that the value is far from it again. */
 static bool passes(struct trigger *t, bool there, bool far)
 {
     bool now = there && !t->fired;
@@ -141,17 +142,19 @@ void triggers_taken(struct triggers *s, struct target *const *targets, size_t co
             s->all.items[i].base = live > FIRST_BASE ? live : FIRST_BASE;
 }
 
-/* In time that it took us, not others: near the end of memory everything is slow. */
+/* Our own processor time, not the time of others: when memory runs out, everything is slow. */
 static uint64_t pause_after(uint64_t cost_ns)
 {
-    uint64_t pause = cost_ns * LOOKS_APART_COST;
-    return pause < LOOKS_APART_NS ? LOOKS_APART_NS : pause > LOOKS_MOST_NS ? LOOKS_MOST_NS : pause;
+    uint64_t pause = cost_ns * CHECKS_APART_COST;
+    return pause < CHECKS_APART_NS        ? CHECKS_APART_NS
+           : pause > CHECKS_APART_MOST_NS ? CHECKS_APART_MOST_NS
+                                          : pause;
 }
 
-bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
-                   struct strbuf *why)
+bool triggers_check(struct triggers *s, struct target *const *targets, size_t count,
+                    uint64_t now_ns, struct strbuf *why)
 {
-    if (!s->all.count || now_ns < s->next_look_ns)
+    if (!s->all.count || now_ns < s->next_check_ns)
         return false;
     uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     struct look l = {.targets = targets, .count = count, .live = live_of(targets, count)};
@@ -165,7 +168,7 @@ bool triggers_look(struct triggers *s, struct target *const *targets, size_t cou
         }
         strbuf_release(&reason);
     }
-    s->looks++;
-    s->next_look_ns = now_ns + pause_after(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
+    s->checks++;
+    s->next_check_ns = now_ns + pause_after(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
     return due;
 }

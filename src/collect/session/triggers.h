@@ -8,7 +8,7 @@
  *   oom         memory is nearly used up: nine tenths of a memory cgroup's limit, or all but 5 % of
  *               the machine's; again after there was twice that room
  *
- * There are 10 to 100 looks a second, by what they take of the processor.
+ * There are 10 to 100 checks a second, by what they take of the processor.
  *
  * Called from the session's one thread.
  */
@@ -30,22 +30,22 @@ struct trigger {
     enum trigger_kind kind;
     uint64_t bytes;   /* TRIGGER_RSS */
     unsigned percent; /* TRIGGER_LIVE, TRIGGER_PEAK */
-    uint64_t base;    /* bytes of the live heap when it last fired */
-    bool fired;       /* and what fired it has not passed yet */
+    uint64_t base;    /* live heap when it last fired, in bytes */
+    bool fired;       /* it has fired, and the value has not moved away since */
 };
 
 struct triggers {
     VEC(struct trigger) all;
-    uint64_t next_look_ns, looks;
+    uint64_t next_check_ns, checks;
 };
 
-/* false: it is none of the above. */
+/* false: the text is none of the above. */
 bool trigger_parse(const char *text, struct trigger *out);
-/* At every turn of the loop; looks if it is time. true: a snapshot is to be taken now, for what is
- * appended to `why`. */
-bool triggers_look(struct triggers *s, struct target *const *targets, size_t count, uint64_t now_ns,
-                   struct strbuf *why);
-/* A snapshot was taken, for whatever reason: what grows is measured from here on. */
+/* Call it at every turn of the loop; it checks if that is due. true: a snapshot is to be taken now;
+ * the reason is appended to `why`. */
+bool triggers_check(struct triggers *s, struct target *const *targets, size_t count,
+                    uint64_t now_ns, struct strbuf *why);
+/* A snapshot was taken, for whatever reason: growth is measured from here on. */
 void triggers_taken(struct triggers *s, struct target *const *targets, size_t count);
 
 #endif

@@ -18,7 +18,8 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* What the loader put into a slot of the library at `start`; 0: there is no such slot. */
+/* The address that the loader put into a slot of the library at `start`; 0: there is no such
+ * slot. */
 static uint64_t bound_to(const struct target *t, uint64_t start, uint64_t slot)
 {
     uint64_t called;
@@ -51,7 +52,7 @@ static void add(struct not_recorded *u, struct target *t, const char *path, enum
             (struct unhooked_library){.target = t, .library = xstrdup(path), .way = way};
 }
 
-/* It may have been looked at just before, when it was still bound to libc's. */
+/* The library may have been examined just before, when it was still bound to libc's functions. */
 void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
                               bool missed)
 {
@@ -62,7 +63,7 @@ void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const ch
         b->way = missed ? UNHOOKED_EARLY : UNHOOKED_BOUND;
 }
 
-static void look_at_library(struct not_recorded *u, struct target *t, const char *path,
+static void examine_library(struct not_recorded *u, struct target *t, const char *path,
                             uint64_t start, const struct proc_mappings *all)
 {
     const struct executable *e = not_recorded_file(u, path);
@@ -76,9 +77,9 @@ static void look_at_library(struct not_recorded *u, struct target *t, const char
         add(u, t, path, UNHOOKED_LIBC);
 }
 
-/* A file of which nothing may be executed is no library, but read: its own debug information, say,
- * by a program that prints its stack. */
-size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
+/* A file that is not mapped executable is no library but data: a program that prints its stack
+ * reads its own debug information, for example. */
+size_t unhooked_libraries_check(struct not_recorded *u, struct target *t)
 {
     struct strbuf text = {0};
     struct proc_mappings all = {0};
@@ -93,7 +94,7 @@ size_t unhooked_libraries_look(struct not_recorded *u, struct target *t)
         if (p->mapping.flags & MAPPING_EXECUTE && begins && strcmp(begins->name, p->name) == 0 &&
             strcmp(p->name, t->profile.executable) != 0 &&
             strcmp(file_name(p->name), "libtidemark.so") != 0)
-            look_at_library(u, t, p->name, begins->mapping.start, &all);
+            examine_library(u, t, p->name, begins->mapping.start, &all);
     }
     size_t count = all.items.count;
     strbuf_release(&text);
@@ -108,14 +109,14 @@ static const char *const reasons[] = {
         "it calls its own malloc, because it was loaded with RTLD_DEEPBIND or dlmopen; "
         "load it with dlopen and without that flag",
     [UNHOOKED_LIBC] =
-        "it calls libc's malloc past tidemark, because it was loaded with "
-        "RTLD_DEEPBIND or dlmopen; what others free or allocate for it is seen in half",
-    [UNHOOKED_EARLY] =
-        "it was loaded with RTLD_DEEPBIND, and called libc's malloc past tidemark until "
-        "that was noticed; what it called after its constructors is seen",
+        "it calls libc's malloc directly, because it was loaded with RTLD_DEEPBIND or dlmopen; "
+        "blocks that others allocate or free for it are recorded only in part",
+    [UNHOOKED_EARLY] = "it was loaded with RTLD_DEEPBIND, and called libc's malloc directly until "
+                       "that was noticed; what it allocated after its constructors is recorded",
 };
 
-/* One note for all libraries of a target that pass us by in the same way: there may be many. */
+/* Adds one note for all libraries of a target that avoid the recorder in the same way: there may be
+ * many. */
 void unhooked_libraries_explain(const struct not_recorded *u)
 {
     for (size_t i = 0; i < u->unhooked.count; i++) {

@@ -2,10 +2,10 @@
  * unhooked_libraries: libraries whose calls of malloc do not reach the recorder, and why, as notes
  * in the profiles.
  *
- * The collector reads now and then, from the living process, which functions the loader has bound
- * their calls to. Nothing is known of calls that are not bound yet.
+ * Now and then the collector reads from the living process to which functions the loader has bound
+ * their calls. Calls that are not bound yet are unknown.
  *
- * Called from the session's one thread, by not_recorded.
+ * Threads: the session's one thread. not_recorded.c calls it.
  */
 #ifndef TIDE_COLLECT_SESSION_UNHOOKED_LIBRARIES_H
 #define TIDE_COLLECT_SESSION_UNHOOKED_LIBRARIES_H
@@ -18,10 +18,10 @@ struct not_recorded;
 
 enum unhooked_way {
     UNHOOKED_HIDDEN, /* it has a malloc that it does not export */
-    UNHOOKED_OWN,    /* it exports one, which comes after ours, yet calls it: RTLD_DEEPBIND */
-    UNHOOKED_LIBC,   /* it has none and calls libc's instead of ours: RTLD_DEEPBIND too */
-    UNHOOKED_EARLY,  /* likewise, but only at first: then it was bound to ours */
-    UNHOOKED_BOUND,  /* nothing was missed before that */
+    UNHOOKED_OWN,    /* it exports a malloc, which comes after ours, yet calls it: RTLD_DEEPBIND */
+    UNHOOKED_LIBC,   /* it has no malloc, and calls libc's instead of ours: RTLD_DEEPBIND too */
+    UNHOOKED_EARLY,  /* the same, but only at first: later it was bound to ours */
+    UNHOOKED_BOUND,  /* it was bound to ours, and nothing was missed before */
 };
 
 struct unhooked_library {
@@ -30,9 +30,9 @@ struct unhooked_library {
     enum unhooked_way way;
 };
 
-/* Returns how many mappings the process has: so long it took. */
-size_t unhooked_libraries_look(struct not_recorded *u, struct target *t);
-/* The program has bound one to our functions, whatever was seen of it before. */
+/* Returns how many mappings the process has, which determines the cost. */
+size_t unhooked_libraries_check(struct not_recorded *u, struct target *t);
+/* The program has bound the library to our functions, whatever was seen before. */
 void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
                               bool missed);
 /* Adds the notes. */

@@ -1,4 +1,4 @@
-/* no_page: in place of the page, where tidemark is built without the viewer (-Dviewer=disabled). */
+/* no_page: replaces the page if tidemark is built without the viewer (-Dviewer=disabled). */
 #include "view/page_template.h"
 
 const char page_template[] = "";

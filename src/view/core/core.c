@@ -1,7 +1,7 @@
 /*
  * core: the commands of tidemark inside a page.
  *
- * The page hands over the bytes of one or two recordings and then runs commands on them as a shell
+ * The page passes the bytes of one or two recordings and then runs commands on them as a shell
  * would. The code is that of the command line, and it prints to the same stdout, which the page
  * collects. A recording is read once and kept (store/held.h).
  */
@@ -24,7 +24,7 @@ int core_open(const char *name, const void *bytes, size_t size);
 void core_prepare(const char *name);
 int core_run(char *words, size_t size);
 
-/* Memory for what the page hands over. */
+/* Allocates memory for what the page passes. */
 EXPORT("core_alloc") void *core_alloc(size_t size)
 {
     return malloc(size);
@@ -35,7 +35,7 @@ EXPORT("core_free") void core_free(void *p)
     free(p);
 }
 
-/* Keeps a recording under a name; 0, or 1 and a sentence on stderr. */
+/* Keeps a recording under a name. Returns 0, or 1 and a sentence on stderr. */
 EXPORT("core_open") int core_open(const char *name, const void *bytes, size_t size)
 {
     struct err err = {{0}};
@@ -48,13 +48,13 @@ EXPORT("core_open") int core_open(const char *name, const void *bytes, size_t si
     return 0;
 }
 
-/* Makes what the next questions about a recording have in common, while nobody waits. */
+/* Computes what the next questions about a recording have in common, while nobody waits. */
 EXPORT("core_prepare") void core_prepare(const char *name)
 {
     page_prepare(name);
 }
 
-/* These three are in place of store/file.c: a page has no files. */
+/* These three replace store/file.c: a page has no files. */
 int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,
                         struct err *err)
 {
@@ -74,13 +74,13 @@ bool recording_file_is(const char *path)
     return false;
 }
 
-/* Runs a command: its words, each ended by a NUL. Returns the exit status. */
+/* Runs a command, given as words that each end with a NUL. Returns the exit status. */
 EXPORT("core_run") int core_run(char *words, size_t size)
 {
     return page_command(words, size);
 }
 
-/* Text is not shown in a terminal. */
+/* The output is not shown in a terminal. */
 struct style style_of(int fd)
 {
     (void)fd;

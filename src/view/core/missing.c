@@ -1,10 +1,10 @@
-/* missing: functions of libc and libraries that a page's core has to bring along. */
+/* missing: functions of libc and libraries that wasi-libc lacks and the core needs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Stable and without recursion: runs of 1, 2, 4, ... are merged. */
+/* A stable sort without recursion: runs of 1, 2, 4, ... are merged. */
 void qsort_r(void *base, size_t count, size_t size,
              int (*compare)(const void *, const void *, void *), void *context)
 {
@@ -37,7 +37,7 @@ char *realpath(const char *path, char *resolved)
     return strdup(path);
 }
 
-/* Nor has it pages of several sizes. */
+/* It has only one page size. */
 int madvise(void *start, size_t size, int advice)
 {
     (void)start, (void)size, (void)advice;
@@ -50,6 +50,6 @@ int gzread(void *file, void *to, unsigned size)
     return -1;
 }
 
-/* Pictures that a page saves have no script of their own. */
+/* Pictures that are saved from a page have no script of their own. */
 const char plot_script[] = "", flame_script[] = "";
 const size_t plot_script_size = 0, flame_script_size = 0;

@@ -1,9 +1,9 @@
 /*
- * regex: extended regular expressions as glibc understands them, put to wasi-libc.
+ * regex: extended regular expressions with glibc's meaning, translated for wasi-libc.
  *
- * The two agree on POSIX and on \w, \s, \b, \< and \>. To glibc \` and \' are the ends of the text,
- * and every other letter behind a backslash is itself, where wasi-libc has classes and control
- * characters (\d, \t); {,2} is {0,2}; and nothing can be repeated right behind a ^.
+ * The two agree on POSIX and on \w, \s, \b, \< and \>. In glibc, \` and \' are the ends of the
+ * text, and every other letter after a backslash stands for itself, where wasi-libc has classes and
+ * control characters (\d, \t); {,2} is {0,2}; and nothing can be repeated right after a ^.
  */
 #include <regex.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static size_t bracket_size(const char *at)
     return size + (at[size] == ']');
 }
 
-/* What stands behind a backslash. */
+/* Translates what follows a backslash. */
 static void add_escaped(struct strbuf *out, char c)
 {
     static const char special[] = "wWsSbB";
@@ -49,7 +49,7 @@ int glibc_regcomp(regex_t *regex, const char *pattern, int flags)
 {
     struct strbuf other = {0};
     int code = 0;
-    bool begins = false; /* right behind a ^ */
+    bool begins = false; /* right after a ^ */
     strbuf_puts(&other, "");
     for (const char *at = pattern; *at && !code;) {
         size_t size = *at == '[' ? bracket_size(at) : *at == '\\' && at[1] ? 2 : 1;

@@ -1,9 +1,8 @@
 /*
- * stored: what the reader wants of zstd, for recordings whose chunks are not compressed.
- *
- * A page holds its recording inside gzip, which browsers unpack by themselves, so the frames in it
- * consist of stored blocks only (src/view/stored_recording.c writes them): there is nothing to
- * decode.
+ * stored: the part of zstd's interface that the reader needs, for recordings whose chunks are not
+ * compressed. A page has its recording inside gzip, which browsers unpack themselves, so the frames
+ * in it consist of stored blocks only (src/view/stored_recording.c writes them): there is nothing
+ * to decode.
  */
 #include <string.h>
 #include <zstd.h>

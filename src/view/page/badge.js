@@ -1,9 +1,9 @@
-// badge: how complete the recording is, in one word, and on a click in all words.
+// badge: how complete the recording is, in one word, and after a click in full.
 import {button, el} from "./dom.js";
 import {counted} from "./format.js";
 import {origin_of} from "./origin.js";
 
-// What is missing from a report's answer: [] where nothing is.
+// What is missing according to a report's answer; [] if nothing is.
 function missing_parts(report) {
     const totals = report.totals, sampling = report.sampling || {}, found = [];
     const add = (number, word, meaning) => {
@@ -20,7 +20,7 @@ function missing_parts(report) {
     return found;
 }
 
-// What is known of completeness, in a sentence.
+// What is known about completeness, in a sentence.
 function completeness(report, fine) {
     if (!fine)
         return report.imported ? "What it lost is not known." : "What this recording lacks:";
@@ -29,7 +29,7 @@ function completeness(report, fine) {
                           : "Nothing was lost, no stack was cut off, every free is of a known block.";
 }
 
-// One word for the whole: the first that applies.
+// One word for all of it: the first that applies.
 function badge_word(report, missing) {
     const origin = origin_of(report).map(([word]) => word);
     if (origin.includes("imported"))
@@ -55,7 +55,7 @@ export function badge_of(report) {
     return el("span", {class: "badge-box"}, toggle, details);
 }
 
-// A line below the header, on every view: what a reader must know of how the recording was made.
+// A line below the header, on every view: what a reader must know about how the recording was made.
 export function origin_line(report) {
     return origin_of(report).map(
         ([word, text]) => el("p", {class: "origin", "data-origin": word}, el("b", {}, word), " ", text));

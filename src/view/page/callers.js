@@ -1,4 +1,4 @@
-// callers: a function between those that call it and those that it calls; each is one click away.
+// callers: a function between its callers and its callees; each is one click away.
 import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
@@ -44,7 +44,7 @@ function side(answer, title, now) {
 async function draw_callers(now) {
     const which = Number(now.file);
     const list = await core.ask(words_of("report", {...now, by: "function"}, ["--top", "500", "--json"]), which);
-    if (!now.select && list.rows.length) { // the first function; the address says so, too
+    if (!now.select && list.rows.length) { // the first function; the address shows it too
         change({select: list.rows[0].name}, true);
         return {content: ""};
     }

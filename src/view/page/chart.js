@@ -4,7 +4,7 @@
 //     chart.steps(points, {class: "live"});  box.append(chart.svg);
 import {sv} from "./dom.js";
 
-// Round numbers for an axis: in powers of 1024 for bytes, of ten otherwise.
+// Round numbers for an axis: powers of 1024 for bytes, of ten otherwise.
 export function ticks(from, to, wanted, binary) {
     const span = to - from;
     if (!(span > 0))
@@ -22,7 +22,7 @@ export function ticks(from, to, wanted, binary) {
     return found;
 }
 
-// At most two points a pixel: the lowest and the highest of each, so no peak is lost.
+// At most two points per pixel: the lowest and the highest of each, so that no peak is lost.
 export function thin_points(points, width) {
     if (points.length <= width * 2)
         return points;
@@ -42,7 +42,7 @@ export function thin_points(points, width) {
     return kept;
 }
 
-// How wide each of several pictures side by side may be, if none is narrower than `least`.
+// The width of each of several pictures side by side, if none may be narrower than `least`.
 export function picture_width(least) {
     const room = Math.max(document.documentElement.clientWidth - 58, 260),
           columns = Math.max(Math.floor((room + 12) / (least + 12)), 1);
@@ -83,7 +83,7 @@ export class Chart {
         return this.height - bottom - (value - this.y[0]) / (this.y[1] - this.y[0]) * (this.height - top - bottom);
     }
 
-    // The value that belongs to a distance from the left.
+    // The value at a distance from the left.
     value_x(px) {
         const {left, right} = this.margin;
         const share = (px - left) / (this.width - left - right);
@@ -138,7 +138,7 @@ export class Chart {
         return this.add("path", {fill: "none", d: this.path_of(points, true), ...attributes});
     }
 
-    // The ground below a line, down to 0.
+    // The area below a line, down to 0.
     area(points, attributes, stepped = true) {
         if (!points.length)
             return null;
@@ -148,7 +148,7 @@ export class Chart {
             "path", {d: `${this.path_of(points, stepped)}L${last},${ground}L${first},${ground}Z`, ...attributes});
     }
 
-    // Layers on top of each other: layers is [{values: [...], class, title}] over the same xs.
+    // Stacked layers: layers is [{values: [...], class, title}] over the same xs.
     stack(xs, layers) {
         let below = xs.map(() => 0);
         for (const layer of layers) {

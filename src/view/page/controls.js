@@ -1,4 +1,4 @@
-// controls: what is measured, when, of which stacks. Each control changes the state and nothing else.
+// controls: what is measured, when, and for which stacks. A control changes the state and nothing else.
 import {core} from "./core.js";
 import {button, el, replace, segmented, selection} from "./dom.js";
 import {base_name, bytes, shorten} from "./format.js";
@@ -13,7 +13,7 @@ const METRICS = [
 const OPTIONAL = ["mapped", "pool", "untouched", "cpu", "samples", "wall", "waiting", "faults", "touched"];
 const GROUPS = ["function", "line", "file", "library", "thread", "stack"];
 
-// Why a metric is not in the recording, by its name; found out once, after the first screen.
+// Why a metric is not in the recording, by its name; determined once, after the first screen.
 const lacking = new Map();
 
 export async function find_lacking_metrics(redraw) {
@@ -157,7 +157,7 @@ function search_control() {
     return input;
 }
 
-// Draws the controls that a view uses; the one that has the keyboard keeps it.
+// Draws the controls that a view uses; the focused one keeps the focus.
 export function draw_controls(box, view, report, moments) {
     const active = document.activeElement, keep = box.contains(active) && active.id ? active.id : "";
     const start = keep && "selectionStart" in active ? active.selectionStart : null;

@@ -10,7 +10,7 @@
 //
 //     core.files     names of the recordings, one or two
 //     core.mode      "embedded": the commands run in the page; "serve": `tidemark view` runs them
-//     core.live      true: the recording still goes on, and core.refresh() takes a new look
+//     core.live      true: the recording still runs, and core.refresh() reads it again
 //     core.limits    what `--limit` found, or []
 //     core.source(path)  [[line, text], ...] of an embedded source file, or null
 import {Engine} from "./engine.js";
@@ -26,7 +26,7 @@ function texts_of(name) {
     return Array.from(document.getElementsByClassName(name), (element) => element.textContent);
 }
 
-// Text with bytes as %XX, which may be cut within a character.
+// Decodes text with bytes as %XX, which may be cut off within a character.
 function from_escaped(text) {
     const bytes = [];
     for (let i = 0; i < text.length; i++)
@@ -34,7 +34,7 @@ function from_escaped(text) {
     return new TextDecoder().decode(new Uint8Array(bytes));
 }
 
-// Runs commands in a worker; in the page itself where there can be none.
+// Runs commands in a worker; in the page itself if there are no workers.
 class EmbeddedRunner {
     constructor(names) {
         this.input = {
@@ -77,7 +77,7 @@ class EmbeddedRunner {
         this.is_started = true;
     }
 
-    // It ran out of memory, most likely: nobody will answer any more.
+    // It most likely ran out of memory: no answer will come any more.
     worker_ended() {
         this.problem = "the page has no memory left; use tidemark view --serve, or the command itself";
         for (const done of this.waiting.values())
@@ -101,7 +101,7 @@ class EmbeddedRunner {
     }
 }
 
-// Lets `tidemark view --serve` run them.
+// Lets `tidemark view --serve` run the commands.
 class ServeRunner {
     async post(path, body) {
         const response = await fetch(path + location.search, {method: "POST", body, cache: "no-store"});
@@ -182,7 +182,7 @@ class Core {
         return out;
     }
 
-    // The parsed object is kept with the answer, so that a view that asks again gets the same one.
+    // The parsed object is kept with the answer, so that a view that asks again gets the same object.
     async ask(words, which) {
         const answer = await this.run(words, which);
         if (!answer.json)
@@ -198,12 +198,12 @@ class Core {
         return this.sources[path] || null;
     }
 
-    // Once the first screen is drawn; `tidemark view --serve` has done so before.
+    // Called once the first screen is drawn; `tidemark view --serve` has prepared before.
     prepare() {
         return this.mode === "embedded" ? this.runner.run(null) : null;
     }
 
-    // Of a running recording: takes a new look at it and forgets all answers.
+    // For a running recording: reads its present state and forgets all answers.
     async refresh() {
         if (!this.live)
             return;

@@ -81,7 +81,7 @@ function diff_columns(answer, unit) {
     ];
 }
 
-// The live heap at the marks that both have.
+// The live heap at the marks that both recordings have.
 function marks_chart(marks, width) {
     if (!marks || marks.length < 2)
         return null;

@@ -28,12 +28,12 @@ export function sv(tag, attributes, ...children) {
     return fill_element(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-// A button; `title` is shown under the mouse and read aloud.
+// A button; `title` is its tooltip and is read aloud.
 export function button(label, onclick, attributes) {
     return el("button", {type: "button", onclick, ...attributes}, label);
 }
 
-// A row of buttons of which one is chosen: choices is [[value, label, title?], ...].
+// A row of buttons, one of which is chosen: choices is [[value, label, title?], ...].
 export function segmented(label, choices, chosen, choose) {
     return el("span", {class: "segmented", role: "group", "aria-label": label},
         choices.map(([value, text, title]) => button(text, () => choose(value),

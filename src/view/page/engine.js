@@ -2,7 +2,7 @@
 //
 // Runs in a worker (worker.js), or in the page itself where there are no workers (core.js).
 
-// Bytes of base64 texts that were cut at multiples of three bytes.
+// Decodes base64 texts that were cut at multiples of three bytes.
 function from_base64(text) {
     if (Uint8Array.fromBase64)
         return Uint8Array.fromBase64(text);
@@ -12,7 +12,7 @@ function from_base64(text) {
     return bytes;
 }
 
-// Unpacks texts of base64 that hold one gzip stream: an array of byte arrays, and their size.
+// Unpacks base64 texts that contain one gzip stream: an array of byte arrays, and their size.
 async function unpack(texts) {
     const packed = new ReadableStream({
         start(controller) {
@@ -58,7 +58,7 @@ export class Engine {
         // Recordings are unpacked while the commands are compiled.
         const unpacked = this.files.map(({texts}) => unpack(texts));
         for (const promise of unpacked)
-            promise.catch(() => 0); // it is told below
+            promise.catch(() => 0); // reported below
         this.module ||= await WebAssembly.compile(join_bytes(await unpack(this.core)));
         this.instance = await WebAssembly.instantiate(this.module, this.imports());
         if (this.instance.exports._initialize)
@@ -102,8 +102,7 @@ export class Engine {
         return new TextDecoder().decode(join_bytes({parts, size: parts.reduce((n, p) => n + p.length, 0)}));
     }
 
-    // Runs a command: {status, out, err}. A command that crashes takes its memory with it, so the
-    // engine starts anew.
+    // Runs a command: {status, out, err}. A command that crashes destroys its memory, so the engine starts anew.
     async run(words) {
         if (!this.instance)
             await this.start();
@@ -120,7 +119,7 @@ export class Engine {
         }
     }
 
-    // Makes what the next questions have in common, while the reader looks at the first screen.
+    // Computes what the next questions have in common, while the reader looks at the first screen.
     prepare() {
         for (const {name} of this.instance ? this.files : []) {
             const at = this.put(name + "\0");

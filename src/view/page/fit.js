@@ -1,6 +1,6 @@
-// fit: the line that a growth is drawn with.
+// fit: the line that shows growth in a chart.
 
-// The line of the fit has the answer's slope and goes through the middle of the points that it is of.
+// The line has the answer's slope and goes through the middle of the points to which it was fitted.
 export function fit_points(points, skipped, slope) {
     const used = points.slice(skipped), mean = (k) => used.reduce((sum, point) => sum + point[k], 0) / used.length;
     if (used.length < 2)

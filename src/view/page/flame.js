@@ -1,4 +1,4 @@
-// flame: call paths as boxes, as wide as what was measured; drawn on a canvas, only what is visible.
+// flame: call paths as boxes, as wide as their values; drawn on a canvas, only the visible ones.
 import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, css_color, el, replace, segmented} from "./dom.js";
@@ -10,7 +10,7 @@ import {is_dark} from "./theme.js";
 import {matcher} from "./table.js";
 import {question_text, words_of} from "./words.js";
 
-const ROW = 20, LETTER = 7.3, FINEST = 0.5; // pixels; of 1200, the narrowest boxes that are asked for
+const ROW = 20, LETTER = 7.3, FINEST = 0.5; // in pixels; FINEST: the narrowest boxes that are asked for, of 1200
 const layouts = new WeakMap();
 
 function layout_of(answer) {
@@ -19,7 +19,7 @@ function layout_of(answer) {
     return layouts.get(answer);
 }
 
-// Of two recordings the difference: the second against the first.
+// For two recordings, the difference: the second against the first.
 function flame_words(now, finest = FINEST) {
     const more = [];
     if (core.files.length > 1 && now.color === "difference")
@@ -29,13 +29,13 @@ function flame_words(now, finest = FINEST) {
     return words_of("flame", now, [...more, "--min-width", fixed(finest, finest < 0.01 ? 6 : 2), "--json"]);
 }
 
-// The command draws the picture that is saved, on its standard output.
+// The command that draws the picture to be saved, on its standard output.
 function flame_svg_words(now) {
     const words = flame_words(now).filter((word) => word !== "--json");
     return [...words, ...(now.shape === "icicle" ? ["--inverted"] : []), "-o", "-"];
 }
 
-// What a reader would type: the page's own finest width is left out.
+// What a reader would type: without the page's own finest width.
 function flame_shown_words(now) {
     const words = flame_words(now), finest = words.indexOf("--min-width");
     return [...words.filter((word, i) => i !== finest && i !== finest + 1), "-o", "flame.svg"];
@@ -173,7 +173,7 @@ class FlamePicture {
             change({zoom: this.layout.path_name(box.i)});
     }
 
-    // Up and down go to callers and callees, left and right to neighbours.
+    // Up and down move to callers and callees, left and right to neighbours.
     keyed(event) {
         const l = this.layout, deeper = this.upward ? "ArrowUp" : "ArrowDown",
               back = this.upward ? "ArrowDown" : "ArrowUp";
@@ -246,7 +246,7 @@ function flame_legend(layout, now) {
     return el("div", {class: "legend"}, kinds.map((kind) => key(`var(--f-${kind})`, kind)));
 }
 
-// A zoomed box may have callees that were too narrow before: they are asked for, too.
+// A zoomed box may have callees that were too narrow before, so they are asked for as well.
 async function flame_answer(now) {
     const which = flame_file(now);
     const first = await core.ask(flame_words(now), which), layout = layout_of(first);

@@ -1,7 +1,6 @@
-// flame_layout: where the boxes of a flame graph lie on the screen. No drawing here.
-//
-// The answer of `flame --json` has one array a column, depth first. A Layout adds to each box its
-// parent, where its subtree ends, and a number that names its path, so a zoom can be in the address.
+// flame_layout: where the boxes of a flame graph are on the screen. It does not draw. The answer of `flame --json` has
+// one array per column, depth first. A Layout adds to each box its parent, where its subtree ends, and a number that
+// identifies its path, so that a zoom can be part of the address.
 
 function hash_text(text, hash) {
     for (let i = 0; i < text.length; i++)
@@ -57,7 +56,7 @@ export class Layout {
         return i ? this.path[i].toString(16) : "";
     }
 
-    // The box that a path's name means; 0, the whole, where there is none.
+    // The box of a path's name; 0, the whole, if there is none.
     find_path(name) {
         const wanted = parseInt(name, 16);
         for (let i = 1; name && i < this.count; i++) {
@@ -67,8 +66,8 @@ export class Layout {
         return 0;
     }
 
-    // Boxes that are at least a pixel wide, between two rows, as [{i, x, width, row}]; the box `zoom`
-    // is as wide as the picture and its callers too.
+    // Boxes that are at least a pixel wide, between two rows, as [{i, x, width, row}]; the box `zoom` and its callers
+    // are as wide as the picture.
     visible(zoom, width, first_row, last_row, least = 1) {
         const found = [], scale = this.width[zoom] ? width / this.width[zoom] : 0, left = this.start[zoom];
         const callers = [];
@@ -92,12 +91,12 @@ export class Layout {
     }
 }
 
-// The box under a point, of those that `visible` gave.
+// The box under a point, of those that `visible` returned.
 export function box_at(boxes, x, row) {
     return boxes.find((box) => box.row === row && x >= box.x && x < box.x + box.width) || null;
 }
 
-// The boxes of a layout whose names match, each once for its outermost: their widths add up.
+// The boxes of a layout whose names match, only the outermost of nested ones: their widths add up.
 export function matched_boxes(layout, test) {
     const hit = new Uint8Array(layout.count);
     if (test) {

@@ -1,9 +1,7 @@
-// format: numbers as the command line writes them, and names that fit.
-//
-// bytes, count, time and ms give the same text as unit_bytes, unit_count, unit_time and unit_ms of
-// src/base/units.c; a test compares them.
+// format: numbers in the form of the command line, and names that fit. bytes, count, time and ms give the same text as
+// unit_bytes, unit_count, unit_time and unit_ms of src/base/units.c; a test compares them.
 
-// A number with some digits behind the point, as printf("%.1f") rounds it: a tie goes to the even digit.
+// A number with some decimals, rounded as by printf("%.1f"): a tie goes to the even digit.
 export function fixed(x, digits) {
     const size = Math.abs(x), exact = size.toFixed(20);
     const point = exact.indexOf("."), kept = exact.slice(0, point + (digits ? digits + 1 : 0));
@@ -57,7 +55,7 @@ export function ms(ns) {
     return `${ns < 0 && tenths ? "-" : ""}${count(Math.floor(tenths / 10))}.${tenths % 10} ms`;
 }
 
-// What is measured, in its unit: "bytes", "ns" or "samples".
+// A value in its unit: "bytes", "ns" or "samples".
 export function amount(n, unit) {
     return unit === "ns" ? ms(n) : unit === "samples" ? count(n) : bytes(n);
 }
@@ -71,7 +69,7 @@ export function percent(part, whole) {
     return whole ? fixed(part / whole * 100 + 0, 1) : "-";
 }
 
-// The largest of many numbers, at least `least`; a recording may have more than a call takes arguments.
+// The largest of many numbers, at least `least`; a recording may have more numbers than a call can have arguments.
 export function highest(numbers, least = 0) {
     return numbers.reduce((a, b) => b > a ? b : a, least);
 }
@@ -97,8 +95,8 @@ export function whole_place(row) {
 
 const NAME_BYTES = 4096;
 
-// A name as a hint tells it: the recorder keeps so many bytes of the names of Python functions, and leaves out the
-// last character where that would be cut.
+// A name as a hint shows it: the recorder keeps so many bytes of the names of Python functions, and drops the last
+// character if that would be cut.
 export function told_name(name) {
     if (name.length > NAME_BYTES || name.length * 4 < NAME_BYTES - 3)
         return name;
@@ -106,7 +104,7 @@ export function told_name(name) {
     return size > NAME_BYTES - 4 && size <= NAME_BYTES ? `${name}… (names are cut after ${count(NAME_BYTES)} bytes)` : name;
 }
 
-// At most `room` characters: the beginning and the end stay.
+// At most `room` characters: the beginning and the end are kept.
 export function shorten(text, room) {
     if (text.length <= room)
         return text;
@@ -114,7 +112,7 @@ export function shorten(text, room) {
     return text.slice(0, room - 1 - end) + "…" + (end ? text.slice(-end) : "");
 }
 
-// A pattern for exactly this text, for --within and its like (POSIX extended).
+// A pattern for exactly this text, for --within and similar options (POSIX extended).
 export function pattern_of(text) {
     return "^" + text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&") + "$";
 }

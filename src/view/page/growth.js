@@ -18,7 +18,7 @@ function rate(value, unit) {
     return `${signed(bytes(Math.abs(value) < 1024 ? whole : value), value)} per ${unit}`;
 }
 
-// Over the numbers of the marks; without marks over seconds, for then the rates are per second.
+// Over the numbers of the marks; without marks over seconds, because then the rates are per second.
 function series_chart(name, title, marks, slope, width, per_mark) {
     const points = marks.map((mark, i) => [per_mark ? i + 1 : mark.time_ns / 1e9, mark[`${name}_bytes`]]);
     const values = points.map(([, value]) => value), top = highest(values), low = lowest(values);

@@ -1,4 +1,4 @@
-// main: where the page begins.
+// main: starts the page.
 import {callers_view} from "./callers.js";
 import {core} from "./core.js";
 import {diff_view} from "./diff.js";
@@ -23,6 +23,6 @@ const ALL_VIEWS = [
 ];
 const VIEWS = ALL_VIEWS.filter((view) => !view.needs || view.needs());
 
-// Of two recordings the difference comes first.
+// For two recordings the difference comes first.
 start_shell(VIEWS, core.files.length > 1 ? "#view=diff" : "");
 start_keys(VIEWS);

@@ -1,4 +1,4 @@
-// maps: the process's mappings: how much address space, how much of it is resident.
+// maps: the process's mappings: how much address space they take, and how much of it is resident.
 import {core} from "./core.js";
 import {el, segmented} from "./dom.js";
 import {bytes, count, shorten, signed, time} from "./format.js";

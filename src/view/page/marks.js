@@ -1,4 +1,4 @@
-// marks: the sizes of the process at each mark, one small picture a size.
+// marks: the sizes of the process at each mark, with one small picture for each size.
 import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el, selection} from "./dom.js";
@@ -11,7 +11,7 @@ function marks_words(now) {
     return words_of("marks", now, [...(now.label ? ["--label", now.label] : []), "--json"]);
 }
 
-// What has a picture: of a state the value, of a counter what each mark added.
+// The pictures: for a state its value, for a counter what each mark added.
 const PICTURES = [
     {title: "live heap", of: (mark) => mark.live_bytes, text: bytes},
     {title: "RSS", of: (mark) => mark.rss_bytes, text: bytes},

@@ -1,7 +1,7 @@
-// moments: from a point of the timeline to the words of --at and --since, and back.
+// moments: converts a point of the timeline to the words of --at and --since, and back.
 
-// The moments that have a name, in order of time: [{word, time_ns, kind}]. Marks of one label are
-// numbered from 1, as the command line numbers them.
+// The moments that have a name, in order of time: [{word, time_ns, kind}]. Marks of one label are numbered from 1, as
+// on the command line.
 export function named_moments(duration_ns, peak_ns, marks, peaks) {
     const moments = [{word: "start", time_ns: 0, kind: "end"}, {word: "end", time_ns: duration_ns, kind: "end"}];
     if (peak_ns !== null && peak_ns !== undefined)
@@ -19,8 +19,8 @@ function seconds_word(time_ns) {
     return `${(time_ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "")}s`;
 }
 
-// The word for a time: that of the nearest named moment within reach, otherwise seconds with as many
-// digits as a pixel can tell apart. Peaks go before marks, marks before the ends of the run.
+// The word for a time: that of the nearest named moment within reach, otherwise seconds with as many digits as a pixel
+// can show. Peaks come before marks, marks before the ends of the run.
 export function word_at(time_ns, moments, reach_ns) {
     const rank = {peak: 0, mark: 1, end: 2};
     let best = null;
@@ -37,7 +37,7 @@ export function word_at(time_ns, moments, reach_ns) {
     return `${(time_ns / 1e9).toFixed(digits)}s`;
 }
 
-// The time of a word, as far as the page can tell; null where only the command knows.
+// The time of a word, if the page can know it; null if only the command knows.
 export function time_of(word, moments, duration_ns) {
     const found = moments.find((moment) => moment.word === word);
     if (found)
@@ -57,8 +57,8 @@ export function neighbour(time_ns, moments, step) {
 
 const AGREES = 0.15;
 
-// Measurements of what RSS is made of, cut where the RSS between two of them is far from the straight
-// line between them: there nobody knows what it was made of.
+// Footprints of RSS, split where the RSS between two of them is far from the straight line between them: what it
+// consisted of there is unknown.
 export function ribbon_runs(footprints, rss) {
     const runs = [];
     footprints.forEach((footprint, i) => {

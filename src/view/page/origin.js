@@ -47,7 +47,7 @@ export function estimate_text(low, high, unit = "bytes") {
     return low === null || low === undefined ? "interval not known" : `${amount(low, unit)} to ${amount(high, unit)}`;
 }
 
-// How a value is spread over the inputs of a merged recording; null: that is not kept for this question.
+// How a value is spread over the inputs of a merged recording; null: not kept for this question.
 export function spread_text(spread, inputs, unit) {
     if (!spread)
         return "how it is spread over the inputs is not kept for this question";

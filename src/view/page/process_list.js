@@ -1,6 +1,6 @@
-// process_list: the processes of a recording as a list with the words that name them.
+// process_list: the processes of a recording as a list, with the words that identify them.
 
-// Each process with the word that --process takes: PID, or PID#N where one process ran several programs.
+// Each process with its word for --process: PID, or PID#N if one process ran several programs.
 export function processes_with_words(processes) {
     const programs = new Map(), seen = new Map();
     for (const {pid} of processes)
@@ -12,7 +12,7 @@ export function processes_with_words(processes) {
     });
 }
 
-// The one that a command takes without --process: that with the highest peak.
+// The process that commands use without --process: the one with the highest peak.
 export function largest_process(rows, pid) {
     return rows.filter((row) => row.pid === pid)
         .reduce((a, b) => !a || (b.peak_bytes || 0) > (a.peak_bytes || 0) ? b : a, null);

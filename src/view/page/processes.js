@@ -12,7 +12,7 @@ function processes_words(now, timeline) {
     return timeline && timeline.report.merged ? ["merge", "--json"] : words_of("report", unfiltered(now), ["--top", "1", "--json"]);
 }
 
-// Of a merged recording: its inputs, each with its totals.
+// For a merged recording: its inputs, each with its totals.
 const INPUT_COLUMNS = [
     {key: "peak", title: "peak", value: (row) => row.peak_bytes, text: (row, n) => bytes(n)},
     {key: "live", title: "live", value: (row) => row.live_bytes, text: (row, n) => bytes(n)},

@@ -10,21 +10,21 @@ import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
 import {count_text, count_title, question_text, words_of} from "./words.js";
 
-const ASKED_FIRST = 1000, PAUSE_MS = 80; // the pause before the rest is asked for
+const ASKED_FIRST = 1000, PAUSE_MS = 80; // PAUSE_MS: before the rest is asked for
 
 function report_words(now) {
     return words_of("report", now, [...(now.by === "stack" ? ["--top", "500"] : []), "--json"]);
 }
 
-// A long table is asked for in two parts: its first rows; and all of them, while the reader looks at these.
+// A long table is asked for in two parts: its first rows, and then all of them, while the reader looks at the first.
 function first_words(now) {
     const whole = report_words(now);
     return now.search || now.sort || whole.includes("--top") ? whole : [...whole, "--top", String(ASKED_FIRST)];
 }
 
-// Of a sampled recording: half of the width of an estimate's 95 % interval.
+// For a sampled recording: half of the width of an estimate's 95 % interval.
 function estimate_columns(answer) {
-    if (!answer.rows.some((row) => typeof row.low_bytes === "number")) // of some metrics none is known
+    if (!answer.rows.some((row) => typeof row.low_bytes === "number")) // some metrics have no interval
         return [];
     const half = (row) => row.low_bytes === null ? null : Math.trunc((row.high_bytes - row.low_bytes) / 2);
     return [{
@@ -37,7 +37,7 @@ function estimate_columns(answer) {
     }];
 }
 
-// Of a merged recording: how a row's own value is spread over the inputs.
+// For a merged recording: how a row's own value is spread over the inputs.
 function spread_columns(answer) {
     if (!answer.merged)
         return [];
@@ -126,7 +126,7 @@ function stack_columns(answer) {
     ];
 }
 
-// Below an opened row: where to go from it, and its largest stacks.
+// Below an opened row: links, and its largest stacks.
 async function opened_row(now, answer, row) {
     if (answer.by === "stack")
         return stack_list(row.stack);
@@ -168,7 +168,7 @@ function ignored_line(answer) {
     return parts.length ? el("p", {class: "quiet"}, parts.join("; ")) : null;
 }
 
-// Of a merged recording: how the sum is spread over the inputs, and which of them differ.
+// For a merged recording: how the sum is spread over the inputs, and which of them differ.
 export function spread_lines(answer, now) {
     const merged = answer.merged;
     if (!merged)

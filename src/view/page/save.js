@@ -1,4 +1,4 @@
-// save: gives what is on screen to the reader as a file or on the clipboard.
+// save: saves what is on screen as a file, or copies it to the clipboard.
 
 export function save_blob(blob, name) {
     const link = document.createElement("a");
@@ -12,8 +12,8 @@ export function save_text(text, name, type) {
     save_blob(new Blob([text], {type}), name);
 }
 
-// Rows of cells as CSV. A cell that a spreadsheet would take for a formula is still only quoted:
-// names of functions do begin with = or -, and must come back as they are.
+// Rows of cells as CSV. A cell that a spreadsheet would take for a formula is only quoted: names of functions do begin
+// with = or -, and must not change.
 export function csv_of(rows) {
     const cell = (value) => {
         const text = value === null || value === undefined ? "" : String(value);
@@ -36,7 +36,7 @@ function svg_element(name, attributes, text = "") {
     return element;
 }
 
-// A copy of a picture that needs no style sheet: what it gives is written into the elements.
+// A copy of a picture that needs no style sheet: its styles are written into the elements.
 function styled_copy(svg, x, y) {
     const copy = svg.cloneNode(true), box = svg.getBoundingClientRect();
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
@@ -51,7 +51,7 @@ function styled_copy(svg, x, y) {
     return copy;
 }
 
-// The pictures in an element as one SVG, each where it is on screen, with its caption.
+// The pictures in an element as one SVG, each at its place on screen, with its caption.
 export function svg_of(element) {
     const box = element.getBoundingClientRect(), style = getComputedStyle(document.body);
     const whole = svg_element("svg", {width: Math.round(box.width), height: Math.round(box.height)});
@@ -78,7 +78,7 @@ export function svg_text(svg) {
     return new XMLSerializer().serializeToString(svg);
 }
 
-// The same as a PNG, twice as fine.
+// The same as a PNG with twice the resolution.
 export async function svg_png(svg) {
     const image = new Image(), canvas = document.createElement("canvas");
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg_text(svg));
@@ -92,7 +92,7 @@ export async function svg_png(svg) {
 export async function copy_text(text) {
     try {
         await navigator.clipboard.writeText(text);
-    } catch { // a page from a file may have no clipboard; the old way still works there
+    } catch { // a page from a file may have no clipboard API; execCommand still works there
         const area = document.createElement("textarea");
         area.value = text;
         document.body.append(area);

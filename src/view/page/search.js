@@ -1,4 +1,4 @@
-// search: how much of the whole has a function that matches what is searched for.
+// search: how much of the whole is in functions that match the search.
 import {core} from "./core.js";
 import {el, replace} from "./dom.js";
 import {amount, percent} from "./format.js";

@@ -12,11 +12,11 @@ import {draw_timeline, has_times, timeline_data} from "./timeline.js";
 
 const parts = {}; // the elements of the frame, by name
 const REFRESH_MS = 5000;
-let following = true; // of a recording that goes on
+let following = true; // for a running recording
 let views = [];
-let timeline = null; // of the process on screen
-let drawing = 0; // number of the latest drawing: an older one that is late is dropped
-let actions = {}; // what the view on screen can be saved as
+let timeline = null; // of the current process
+let drawing = 0; // number of the latest drawing: older ones that come late are dropped
+let actions = {}; // how the current view can be saved
 
 function current_view() {
     return views.find((view) => view.id === state.view) || views[0];
@@ -83,7 +83,7 @@ function draw_head(report) {
     replace(parts.origin, origin_line(report));
 }
 
-// A recording that goes on is looked at again every few seconds, until the reader wants to hold still.
+// A running recording is read again every few seconds, unless the reader holds it.
 function live_control() {
     const follow = button("Live", () => {
         following = !following;
@@ -121,7 +121,7 @@ function draw_tabs() {
     parts.tabs.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
-// A view gives the element that holds its pictures, or makes its own files.
+// A view provides the element that contains its pictures, or makes its own files.
 async function save_picture(kind) {
     const picture = actions.picture, name = `tidemark-${state.view}.${kind}`;
     if (kind === "svg")
@@ -195,7 +195,7 @@ function draw_frame() {
 
 async function draw_all() {
     const number = ++drawing;
-    parts.view.dataset.wanted = number; // equal to `drawn` once the view shows the state
+    parts.view.dataset.wanted = number; // equals `drawn` once the view shows the state
     try {
         await take_timeline();
     } catch (problem) {
@@ -205,7 +205,7 @@ async function draw_all() {
     }
     if (number !== drawing)
         return;
-    const drawn = draw_view(number); // the frame is drawn while the commands work on the answer
+    const drawn = draw_view(number); // the frame is drawn while the commands compute the answer
     draw_frame();
     await drawn;
     if (timeline && !timeline.begun) {

@@ -1,4 +1,4 @@
-// sizes: how each function's blocks are spread over sizes or lifetimes, as a heat map.
+// sizes: how each function's blocks are distributed over sizes or lifetimes, as a heat map.
 import {core} from "./core.js";
 import {el, segmented} from "./dom.js";
 import {bytes, count, highest, time} from "./format.js";
@@ -11,7 +11,7 @@ import {words_of} from "./words.js";
 const FUNCTIONS = 40;
 
 function sizes_words(now) {
-    // It is known for the whole run only.
+    // Histograms exist for the whole run only.
     const histogram = {...now, metric: "", by: "function", size: "requested", mode: "at", at: ""};
     return words_of(
         "report", histogram, ["--histogram", now.spread, "--by", "function", "--top", String(FUNCTIONS), "--json"]);
@@ -44,7 +44,7 @@ function column_hint(column, kind) {
     return column.never ? "never freed" : `${text(column.from)} to ${column.to ? text(column.to) : "any"}`;
 }
 
-// Deeper is more, on a logarithmic scale; the number is in the cell, so colour is not needed.
+// Darker is more, on a logarithmic scale; the number is in the cell, so colour is not essential.
 function heat_cell(n, most, hint) {
     const depth = n ? 0.12 + 0.78 * Math.log1p(n) / Math.log1p(most) : 0;
     const cell =

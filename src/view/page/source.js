@@ -1,4 +1,4 @@
-// source: the lines of a function with what each has of the metric, where sources are in the page.
+// source: the lines of a function with their values of the metric, if sources are in the page.
 import {core} from "./core.js";
 import {el} from "./dom.js";
 import {amount, base_name, count, percent} from "./format.js";
@@ -9,7 +9,7 @@ function source_words(now) {
     return words_of("report", now, ["--by", "line", "--json"]);
 }
 
-// The values of a file's lines: {line: {self, total}}. A function that calls itself is in one row a line.
+// The values of a file's lines: {line: {self, total}}. A recursive function has one row per line.
 function lines_of(rows, file) {
     const lines = new Map();
     for (const row of rows) {

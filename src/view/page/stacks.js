@@ -1,12 +1,12 @@
-// stacks: a call stack as a list of lines, each of which leads on.
+// stacks: a call stack as a list of lines, each of which is a link.
 import {button, el} from "./dom.js";
 import {place_of, shorten, told_name, whole_place} from "./format.js";
 import {change} from "./state.js";
 
 const FIRST_FRAMES = 14;
 
-// Leads to a function's callers and callees; `more` is what else of the state changes. A name in
-// brackets is no function: [itself], [cut].
+// A link to a function's callers and callees; `more` is what else of the state changes. A name in brackets is no
+// function: [itself], [cut].
 export function function_link(name, room = 70, more = {}) {
     if (name.startsWith("["))
         return el("span", {class: "name"}, name);
@@ -14,7 +14,7 @@ export function function_link(name, room = 70, more = {}) {
         {class: "link name", title: `${told_name(name)}\ncallers and callees`});
 }
 
-// The column of a table (table.js) that says where a row's function is.
+// The column of a table (table.js) that shows where a row's function is.
 export const WHERE_COLUMN = {
     key: "where",
     title: "where",

@@ -7,7 +7,7 @@
 
 export const DEFAULTS = Object.freeze({
     view: "summary",
-    metric: "", // "": what the command takes without --metric
+    metric: "", // "": the command's default
     size: "requested",
     by: "function",
     mode: "at", // at; difference: --since to --at; total: what was allocated in that window
@@ -22,7 +22,7 @@ export const DEFAULTS = Object.freeze({
     language: "both", // python, native
     imports: "shown", // hidden: Python's import system is folded
     search: "",
-    select: "", // the function that callers and source are about
+    select: "", // the function of the callers and source views
     sort: "", // column of the table, with - for descending
     shape: "icicle", // of the flame graph: flame has the root below
     from: "root", // leaf: merged from the function that is charged
@@ -35,7 +35,7 @@ export const DEFAULTS = Object.freeze({
     spread: "size", // lifetime
 });
 
-// The state as it would be without filters, at the end of the run, in bytes that were asked for.
+// The state without filters, at the end of the run, in requested bytes.
 export function unfiltered(state) {
     const {mode, since, at, within, ignore, fold, thread, language, imports, metric, by, size} = DEFAULTS;
     return {...state, mode, since, at, within, ignore, fold, thread, language, imports, metric, by, size};
@@ -63,7 +63,7 @@ export function from_hash(hash) {
         try {
             value = decodeURIComponent(word.slice(cut + 1));
         } catch {
-            continue; // not something this page wrote
+            continue; // this page did not write it
         }
         state[name] = Array.isArray(DEFAULTS[name]) ? [...state[name], value] : value;
     }
@@ -84,8 +84,8 @@ function take_state(next) {
         watcher(state, before);
 }
 
-// The whole address, for a page in a frame of a notebook (about:srcdoc) has another base. Where a frame may not
-// change its address, the state is in the page alone.
+// Uses the whole address, because a page in a frame of a notebook (about:srcdoc) has another base. If a frame may not
+// change its address, the state is only in the page.
 function set_address(hash, quiet) {
     try {
         history[quiet ? "replaceState" : "pushState"](null, "", location.href.split("#")[0] + hash);
@@ -94,7 +94,7 @@ function set_address(hash, quiet) {
     }
 }
 
-// `quiet`: this is no step to come back to (typing, hovering), so the last entry is changed.
+// `quiet`: this is no step to come back to (typing, hovering), so the last entry is replaced.
 export function change(part, quiet = false) {
     const next = {...state, ...part};
     if (to_hash(next) === to_hash(state))
@@ -103,7 +103,7 @@ export function change(part, quiet = false) {
     take_state(next);
 }
 
-// Takes the state from the address, now and whenever it changes; `first` is for a page that was opened without one.
+// Reads the state from the address, now and whenever it changes; `first` is used if the page was opened without one.
 export function start_state(first = "") {
     if (first && !location.hash)
         set_address(first, true);

@@ -1,4 +1,4 @@
-// summary: what matters first: the findings, each with its evidence one click away, and the numbers of the run.
+// summary: what matters most: the findings, each with a link to its evidence, and the numbers of the run.
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
@@ -11,7 +11,7 @@ import {data_table} from "./table.js";
 import {has_times} from "./timeline.js";
 import {question_text, words_of} from "./words.js";
 
-// Where the evidence of a kind of finding is.
+// Where the evidence of each kind of finding is.
 const EVIDENCE = {
     leak: {view: "leaks"},
     growth: {view: "growth"},
@@ -59,13 +59,13 @@ function number_tile(title, value, detail, go, raw) {
     return go ? button(inside, () => change(go), {class: "tile"}) : el("div", {class: "tile"}, inside);
 }
 
-// Of an imported recording a number may not be known.
+// In an imported recording a number may be unknown.
 function known_tile(title, number, value, details, go) {
     return number === null ? number_tile(title, "not known", "", null, "")
                            : number_tile(title, value, details.filter((part) => part).join(", "), go, number);
 }
 
-// Of a total, what is known beside it: the interval of an estimate, how it is spread over merged recordings.
+// Details of a total: the interval of an estimate, the spread over merged recordings.
 function total_details(report, name) {
     const interval = report.intervals && report.intervals[name], spread = report.merged && report.merged.totals[name];
     return [
@@ -74,7 +74,7 @@ function total_details(report, name) {
     ];
 }
 
-// Totals are those of the chosen moment or window.
+// The totals are those of the chosen moment or window.
 function tiles_of(report, leaks, state) {
     const t = report.totals, sampling = report.sampling || {}, window = state.mode !== "at";
     const tiles = [

@@ -27,7 +27,7 @@ export function sorted_rows(rows, columns, sort) {
         .map(([, , row]) => row);
 }
 
-// A test for texts: a regular expression, or where that is none, the text itself.
+// A test for texts: a regular expression or, if it is not valid, the text itself.
 export function matcher(pattern) {
     if (!pattern)
         return null;
@@ -79,7 +79,7 @@ function body_cell(column, row) {
     return cell;
 }
 
-// Opens and closes what belongs to a row, below it.
+// Opens and closes the details of a row, below it.
 function toggle_row(line, row, open, columns) {
     const opened = line.getAttribute("aria-expanded") === "true";
     line.setAttribute("aria-expanded", String(!opened));

@@ -1,4 +1,4 @@
-// theme: light or dark, as the system says until the reader chooses.
+// theme: light or dark, as the system says unless the reader chooses.
 
 const system_dark = globalThis.matchMedia ? matchMedia("(prefers-color-scheme: dark)") : {matches: false};
 let theme_chosen = false;

@@ -1,5 +1,5 @@
-// timeline: the heap and the resident memory over time, with marks, peaks and CPU time; and the brush on
-// it that chooses --since and --at.
+// timeline: the heap and the resident memory over time, with marks, peaks and CPU time; and a brush that chooses
+// --since and --at.
 import {Chart} from "./chart.js";
 import {core} from "./core.js";
 import {el, replace, sv} from "./dom.js";
@@ -10,7 +10,7 @@ import {words_of} from "./words.js";
 
 const SNAP_PX = 7;
 
-// What resident memory is made of, from `growth`; together they are the RSS.
+// The parts of resident memory, from `growth`; they add up to the RSS.
 const RIBBON = [
     {title: "live blocks", color: "var(--r-live)", of: (f) => f.live_bytes + f.rounding_bytes},
     {title: "Python arenas", color: "var(--r-python)", of: (f) => f.python_arenas_bytes},
@@ -24,7 +24,7 @@ const RIBBON = [
 
 const nothing = () => null;
 
-// Everything that the timeline of a process shows; what a recording lacks is empty.
+// Everything that the timeline of a process shows; empty if a recording lacks it.
 export async function timeline_data(now) {
     const plain = unfiltered(now);
     const which = Number(now.file),
@@ -53,12 +53,12 @@ export async function timeline_data(now) {
     return data;
 }
 
-// Is there a course over time? An imported recording may have no times, and a merged one has many runs.
+// Does the recording have a course over time? An imported one may have no times, and a merged one has many runs.
 export function has_times(data) {
     return data.duration_ns !== null && !data.report.merged;
 }
 
-// What takes longer than the first screen may: each step of the heap, what RSS is made of, the peaks.
+// Data that takes too long for the first screen: each step of the heap, the parts of RSS, the peaks.
 async function later_data(data, ask) {
     const [threads, growth, peaks] =
         await Promise.all([ask("threads", "--top", "1"), ask("growth"), ask("peaks", "--top", "12")]);
@@ -123,8 +123,8 @@ function draw_cpu(chart, data) {
         chart.text(chart.margin.left - 6, 15, "CPU", {class: "axis", "text-anchor": "end"});
 }
 
-// What RSS is made of was measured now and then. Between two measurements there is a ribbon if the
-// RSS agrees with it; a measurement that stands alone is a column.
+// The parts of RSS were measured only now and then. Between two measurements a ribbon is drawn if the RSS agrees with
+// it; a single measurement is drawn as a column.
 function draw_ribbon(chart, data) {
     for (const run of ribbon_runs(data.footprints, data.rss)) {
         const alone = run.length === 1, half = (data.duration_ns / chart.width) * 5;
@@ -164,7 +164,7 @@ function legend_of(data) {
         data.marks.length ? one(`${count(data.marks.length)} marks`, "background:var(--mark)", "line-key") : null);
 }
 
-// Draws the timeline into a box. `tall`: with ribbon and legend; otherwise a strip above the other views.
+// Draws the timeline into a box. `tall`: with ribbon and legend; otherwise as a strip above the other views.
 export function draw_timeline(box, data, tall) {
     const width = Math.max((box.clientWidth || 900) - 12, 260), height = tall ? 240 : 100;
     const rss_max = highest([...data.rss.map(([, value]) => value), ...data.footprints.map((f) => f.rss_bytes)]);
@@ -271,7 +271,7 @@ function choose_moments(data, begun, now, moved) {
     change({since, at, mode: state.mode === "at" ? "difference" : state.mode});
 }
 
-// The arrow keys go from one named moment to the next; with shift they move "since".
+// The arrow keys move from one named moment to the next; with shift they move "since".
 function move_by_key(event, data) {
     const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (!step)

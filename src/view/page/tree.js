@@ -1,4 +1,4 @@
-// tree: calls from the root down, as rows that open.
+// tree: calls from the root down, as rows that can be opened.
 import {core} from "./core.js";
 import {button, el, segmented} from "./dom.js";
 import {amount, count, highest, percent, place_of, whole_place} from "./format.js";
@@ -17,7 +17,7 @@ function tree_words(now) {
         "report", {...now, by: "function"}, ["--tree", ...(Number(now.min) ? ["--min", now.min] : []), "--json"]);
 }
 
-// Opens the way to what is largest: as long as one callee has more than half of its caller.
+// Opens the path to the largest call: as long as one callee has more than half of its caller.
 function opened_at_first(rows) {
     const open = new Set();
     let level = rows;
@@ -32,7 +32,7 @@ function opened_at_first(rows) {
     return open;
 }
 
-// Opens all callers of what matches; the tree may be deep, so there is no recursion.
+// Opens all callers of what matches. Not recursive, because the tree may be deep.
 function opened_for_search(rows, test) {
     const open = new Set(), stack = rows.map((row) => [row, null]), parents = new Map();
     while (stack.length) {
@@ -72,7 +72,7 @@ class TreeTable {
         this.draw();
     }
 
-    // With the interval of an estimate, in a tooltip.
+    // With the interval of an estimate as a tooltip.
     cell(row, bytes, name) {
         const before = name === "total" ? "total_" : "", low = row[`${before}low_bytes`];
         const interval = low === undefined ? "" : `, ${estimate_text(low, row[`${before}high_bytes`], this.answer.unit)}`;

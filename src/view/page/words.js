@@ -1,4 +1,4 @@
-// words: the command that answers for what is on screen. The page asks it, and shows it to be copied.
+// words: the command that answers for what is on screen. The page runs it, and shows it to be copied.
 import {counted} from "./format.js";
 
 // Which parts of the state each command understands.
@@ -17,7 +17,7 @@ const TAKES = {
     marks: ["process"],
 };
 
-// Metrics of which only a state at a moment is known; in a window there is a sum of the others.
+// Metrics that are a state at a moment; the others are sums over a window.
 const STATES = ["", "live", "peak", "sitepeak", "largest", "mapped", "pool", "untouched"];
 
 // Frames of Python's import system, as a pattern for --fold.
@@ -57,7 +57,7 @@ export function words_of(command, state, more = []) {
     return [...words, ...more];
 }
 
-// The parts of a state that are kept when its question is shown as words to a reader.
+// The parts of a state that describe its question to a reader.
 export function question_text(state, answer) {
     const metric = (answer && answer.metric) || metric_of(state) || "live";
     const title = METRIC_TITLES[metric] || metric;

@@ -23,7 +23,7 @@ static void test_whole_pages(void **state)
 {
     (void)state;
     struct target t = {0};
-    struct footprint_look look = {0};
+    struct footprint_reading look = {0};
     struct footprint f = {0};
     uint64_t size = 2 * PAGE + 100, usable = (size + 8 + 15) / 16 * 16 - 8;
     /* The only live block, as a program has it that was recorded with --sample. */

@@ -1,6 +1,6 @@
 /*
- * code: what aarch64 instructions say around a return address: is there a call before it, does a
- * function keep a frame pointer, how is a frame taken down. Reads only the bytes that it is given.
+ * code: what the aarch64 instructions around a return address show: is there a call before it, does
+ * a function keep a frame pointer, how is a frame removed. Reads only the bytes that it is given.
  */
 #ifndef TIDE_MACHINE_CODE_H
 #define TIDE_MACHINE_CODE_H
@@ -17,7 +17,7 @@ static inline uint32_t arch_word(const uint8_t *code)
 
 #define ARCH_CALL_LONGEST 4
 
-/* Is it a call that ends here? `code`: the bytes before a return address. */
+/* Does a call end here? `code`: the bytes before a return address. */
 static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
 {
     uint32_t word = arch_word(code);
@@ -29,7 +29,7 @@ static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
 #define ARCH_FUNCTION_LARGEST (64 << 10)
 #define ARCH_PROLOGUE         64
 
-/* Of such a call: where it leads, if it names that. */
+/* The target of such a call, if the instruction contains it. */
 static inline bool arch_call_target(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
                                     uint64_t *target)
 {
@@ -41,8 +41,8 @@ static inline bool arch_call_target(const uint8_t code[ARCH_CALL_LONGEST], uint6
     return true;
 }
 
-/* Does it name a function that the code at `callee` may belong to? Where that begins is *target
- * then. */
+/* Does the call name a function to which the code at `callee` may belong? Then *target is where
+ * that function begins. */
 static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
                                      uint64_t callee, uint64_t *target)
 {
@@ -66,7 +66,7 @@ static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
     return false;
 }
 
-/* Room that such a function makes on its stack below its frame record: gcc's frames have none. */
+/* The stack space that such a function reserves below its frame record: gcc's frames have none. */
 static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE], uint64_t most)
 {
     (void)code;
@@ -74,18 +74,19 @@ static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE], uint64
     return 0;
 }
 
-/* How a frame is taken down after a call: sp grows by `size`. */
+/* How a frame is removed after a call: sp grows by `size`. */
 struct arch_epilogue {
     uint32_t size;
-    uint32_t fp; /* where the frame record is in it */
+    uint32_t fp; /* offset of the frame record in it */
 };
 
 #define ARCH_EPILOGUE_LONGEST 16
 
 /*
- * Does the code behind a call take down its frame and return, with nothing in between? Then that is
- * as good as unwind information. Trampolines are such code, which have none: those of CPython's -X
- * perf are stp x29, x30, [sp, #-16]!; mov x29, sp; blr x3; ldp x29, x30, [sp], #16; ret.
+ * Does the code after a call remove its frame and return, with nothing in between? Then that is as
+ * good as unwind information. Trampolines are such code, and have no unwind information: those of
+ * CPython's -X perf are stp x29, x30, [sp, #-16]!; mov x29, sp; blr x3; ldp x29, x30, [sp], #16;
+ * ret.
  */
 static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
                                  struct arch_epilogue *out)
@@ -105,7 +106,7 @@ static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
     return false;
 }
 
-/* From the stack pointer after the call: where the return address is, and the caller's stack
+/* Offsets from the stack pointer after the call: of the return address, and of the caller's stack
  * pointer. */
 static inline uint64_t arch_epilogue_return(const struct arch_epilogue *e)
 {

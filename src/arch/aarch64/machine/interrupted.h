@@ -1,5 +1,5 @@
 /*
- * interrupted: a system call that the handler of a signal has ended. aarch64.
+ * interrupted: a system call that a signal handler has interrupted. aarch64.
  *
  * The kernel has overwritten the first argument with the result, and keeps no copy that the handler
  * could see. So calls that the kernel does not restart itself end with EINTR here (docs/SAFETY.md).

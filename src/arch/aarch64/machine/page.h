@@ -9,7 +9,7 @@
 
 #define ARCH_PAGE_LARGEST 65536 /* of the sizes that a kernel may be built for */
 
-/* The C library has it from the kernel, and only returns it. */
+/* The C library got it from the kernel, and only returns it. */
 static inline uint64_t page_bytes(void)
 {
     return (uint64_t)getpagesize();

@@ -1,5 +1,5 @@
 /*
- * perf_registers: which registers the kernel is asked for with a sample, and what they are to the
+ * perf_registers: which registers to ask the kernel for with a sample, and their numbers in the
  * unwinder. aarch64: the kernel's order is DWARF's.
  */
 #ifndef TIDE_MACHINE_PERF_REGISTERS_H

@@ -1,10 +1,10 @@
 /*
  * registers: aarch64 (AAPCS64): registers by DWARF number, how to read those that a callee must
- * preserve, and how a return address is kept.
+ * preserve, and how a return address is stored.
  *
- * A call leaves the return address in x30 (lr), and the function saves it where it likes, if it
- * calls others. It may sign it first (pointer authentication): then the bits above the address are
- * not zero, and nothing in memory says so. So they are removed from every return address.
+ * A call leaves the return address in x30 (lr), and a function that calls others saves it wherever
+ * it likes. It may sign it first (pointer authentication): then the bits above the address are not
+ * zero, and nothing in memory says so. So these bits are removed from every return address.
  */
 #ifndef TIDE_MACHINE_REGISTERS_H
 #define TIDE_MACHINE_REGISTERS_H
@@ -14,18 +14,18 @@
 #include <stdint.h>
 #include <sys/auxv.h>
 
-#define ARCH_NAME      "aarch64"               /* as the kernel has it */
-#define ARCH_MACHINE   EM_AARCH64              /* of a file for it */
+#define ARCH_NAME      "aarch64"               /* the kernel's name */
+#define ARCH_MACHINE   EM_AARCH64              /* in ELF files */
 #define ARCH_LOADER    "ld-linux-aarch64.so.1" /* glibc's */
 #define ARCH_REGISTERS 33                      /* x0-x30, sp, pc */
 #define ARCH_REG_FP    29
 #define ARCH_REG_SP    31
 #define ARCH_REG_PC    32
 
-#define ARCH_ADDRESS_BITS 48 /* of addresses that a program may have */
+#define ARCH_ADDRESS_BITS 48 /* of a program's addresses */
 
 /* A frame record (the caller's frame pointer and the return address) may be anywhere in its frame:
- * gcc has it at the bottom. */
+ * gcc puts it at the bottom. */
 #define ARCH_RECORD_ENDS_FRAME 0
 
 #define ARCH_BIT(n) (UINT64_C(1) << (n))
@@ -35,7 +35,7 @@ struct arch_registers {
     uint64_t known; /* ARCH_BIT(n): value[n] is known */
 };
 
-/* The registers at this very point of the calling function, those that survive calls only. */
+/* The registers at this point of the calling function, only those that survive calls. */
 static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *r)
 {
     uint64_t scratch;
@@ -55,8 +55,8 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
     r->known = UINT64_C(0x3fff) << 19; /* x19-x30, sp, pc */
 }
 
-/* A return address as a frame keeps it, without its signature. The instruction (xpaclri) does
- * nothing on processors that do not know it. */
+/* A stored return address without its signature. The instruction (xpaclri) does nothing on
+ * processors that do not know it. */
 static inline uint64_t arch_return_address(uint64_t kept)
 {
     register uint64_t address __asm__("x30") = kept;
@@ -64,7 +64,7 @@ static inline uint64_t arch_return_address(uint64_t kept)
     return address;
 }
 
-/* The return address that a call left in a register; false: that is not known. */
+/* The return address that a call left in a register; false: not known. */
 static inline bool arch_link(const struct arch_registers *r, uint64_t *address)
 {
     *address = arch_return_address(r->value[30]);
@@ -72,9 +72,9 @@ static inline bool arch_link(const struct arch_registers *r, uint64_t *address)
 }
 
 /*
- * The value of a DWARF register that the processor does not have: VG, the length of vectors (SVE) in
- * words of 8 bytes, on which frames depend that save such vectors. It is that of this process, and
- * of any other that has not asked for another one.
+ * The value of a DWARF register that the processor does not have: VG, the length of vectors (SVE)
+ * in words of 8 bytes, on which frames with such vectors depend. It is that of this process, and of
+ * any other that has not asked for another length.
  */
 static inline bool arch_made_up(uint64_t number, uint64_t *value)
 {
@@ -86,15 +86,15 @@ static inline bool arch_made_up(uint64_t number, uint64_t *value)
     return true;
 }
 
-/* An address without the highest 8 bits, which the processor does not look at: a memory tag (MTE)
- * may be there, or what a program likes. */
+/* An address without its highest 8 bits, which the processor ignores: they may hold a memory tag
+ * (MTE), or anything. */
 static inline uint64_t arch_untagged(uint64_t address)
 {
     return address & (ARCH_BIT(56) - 1);
 }
 
-/* Call frame instructions of this machine alone that change nothing for us: that from here on the
- * return address is signed, or is not (negate_ra_state, and the form with the pc). */
+/* Is it a call frame instruction of this machine that changes nothing for us: the return address is
+ * signed from here on, or not (negate_ra_state, and the form with the pc)? */
 static inline bool arch_cfi_is_nothing(uint8_t instruction)
 {
     return instruction == 0x2d || instruction == 0x2c;

@@ -1,6 +1,6 @@
 /*
- * remote: making a thread that was stopped by ptrace call a function or the kernel. aarch64: written
- * down, but not tried on a machine, so `tidemark attach` refuses there.
+ * remote: makes a thread that was stopped by ptrace call a function or the kernel. aarch64:
+ * written, but not tried on a machine, so `tidemark attach` refuses there.
  */
 #ifndef TIDE_MACHINE_REMOTE_H
 #define TIDE_MACHINE_REMOTE_H

@@ -1,6 +1,6 @@
 /*
- * remote_frame: by which a thread puts itself back as it was. None on aarch64, where `tidemark
- * attach` refuses.
+ * remote_frame: a frame by which a thread restores itself. None on aarch64, where `tidemark attach`
+ * refuses.
  */
 #ifndef TIDE_MACHINE_REMOTE_FRAME_H
 #define TIDE_MACHINE_REMOTE_FRAME_H

@@ -1,9 +1,7 @@
 /*
- * rule_word: a rule of unwind/rule.h in one word. On aarch64 a function keeps the return address
- * where it likes.
- *
- * Kind 4 bits, epoch 12, then three offsets of 16 bits in words (signed): of the CFA, from the CFA
- * to the frame pointer (0: unchanged) and to the return address.
+ * rule_word: a rule of unwind/rule.h in one word. On aarch64 a function may store the return
+ * address anywhere. Kind 4 bits, epoch 12, then three signed offsets of 16 bits, in words: of the
+ * CFA, and from the CFA to the frame pointer (0: unchanged) and to the return address.
  */
 #ifndef TIDE_MACHINE_RULE_WORD_H
 #define TIDE_MACHINE_RULE_WORD_H
@@ -30,7 +28,7 @@ static inline int64_t rule_fp_offset(rule_word r)
     return (int16_t)(r >> 32) * INT64_C(8);
 }
 
-/* Where the return address is, from the CFA. */
+/* The offset of the return address from the CFA. */
 static inline int64_t rule_return_offset(rule_word r)
 {
     return (int16_t)(r >> 48) * INT64_C(8);

@@ -13,13 +13,13 @@
 #include <sys/user.h>
 
 #define STOPPED_RED_ZONE       16          /* bytes below the stack pointer: none are in use */
-#define STOPPED_EXTENDED_SET   NT_FPREGSET /* vectors, which may hold addresses, */
-#define STOPPED_EXTENDED_BYTES 1024 /* in less than this; of longer ones the first 16 bytes */
+#define STOPPED_EXTENDED_SET   NT_FPREGSET /* vector registers, which may hold addresses, */
+#define STOPPED_EXTENDED_BYTES 1024 /* in less than this; of longer ones only the first 16 bytes */
 
 /*
- * glibc has a thread's own variables above the thread pointer, up to the end of its stack, and its
- * descriptor below. In that, the head of an empty list of mutexes points to itself, and the word
- * before points to it, too; what comes before the two leads to other descriptors alone.
+ * glibc puts a thread's own variables above the thread pointer, up to the end of its stack, and its
+ * descriptor below. In the descriptor, the head of an empty list of mutexes points to itself, and
+ * so does the word before it; what comes before these two only points to other descriptors.
  */
 #define STOPPED_ABOVE_POINTER     UINT64_MAX
 #define STOPPED_DESCRIPTOR_LAST   UINT64_C(65536)
@@ -36,7 +36,7 @@ static inline uint64_t stopped_stack(const struct user_regs_struct *r)
     return r->sp;
 }
 
-/* It is in a register of the system, which is a set of its own; 0: not known. */
+/* It is in a system register, which is a register set of its own; 0: not known. */
 static inline uint64_t stopped_thread_pointer(pid_t tid, const struct user_regs_struct *r)
 {
     uint64_t pointer = 0;

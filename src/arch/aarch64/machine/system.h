@@ -1,15 +1,15 @@
 /*
- * system: what the recorder asks of the processor and of the kernel directly. aarch64.
+ * system: what the recorder asks the processor and the kernel directly. aarch64.
  */
 #ifndef TIDE_MACHINE_SYSTEM_H
 #define TIDE_MACHINE_SYSTEM_H
 
-/* Bytes of a thread's stack above its thread pointer, at most: glibc has the thread's own variables
- * there, the descriptor below. Nothing tells how large they are; a program with more is not known.
- */
+/* The most bytes of a thread's stack above its thread pointer: glibc puts the thread's own
+ * variables there, and the descriptor below. Their size is not known; programs with more than this
+ * are not supported. */
 #define ARCH_ABOVE_THREAD_POINTER (1 << 20)
 
-/* A system call without libc: the result or a negative errno. */
+/* Makes a system call without libc. Returns its result or a negative errno. */
 static inline long arch_syscall(long number, const long a[6])
 {
     register long x8 __asm__("x8") = number;
@@ -22,13 +22,13 @@ static inline long arch_syscall(long number, const long a[6])
     return x0;
 }
 
-/* While waiting for another core. */
+/* Call it while waiting for another core. */
 static inline void arch_pause(void)
 {
     __asm__ volatile("yield");
 }
 
-/* Asks for a cache line to write to. A hint. */
+/* Prefetches a cache line for writing. Only a hint. */
 static inline void arch_prefetch_write(const void *p)
 {
     __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(p));

@@ -1,9 +1,10 @@
 /*
- * caller: who called a hook. Its own frame tells, as hooks are compiled with frame pointers.
+ * caller: who called a hook.
  *
- * Passed on as an address, so that the words are read one by one: read together, so soon after they
- * were written, they would cost a stall. A hook that was jumped to from an executable's own
- * function (record/entry.h) was called by entry_wrapper, whose frame stands for it.
+ * Hooks are compiled with frame pointers, so the hook's own frame shows it. It is passed on as an
+ * address, so that its words are read one by one: read together, so soon after they were written,
+ * they would cause a stall. A hook that was jumped to from an executable's own function
+ * (record/entry.h) was called by entry_wrapper, whose frame is used instead.
  */
 #ifndef TIDE_MACHINE_CALLER_H
 #define TIDE_MACHINE_CALLER_H

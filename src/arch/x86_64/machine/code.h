@@ -1,6 +1,6 @@
 /*
- * code: what x86-64 instructions say around a return address: is there a call before it, does a
- * function keep a frame pointer, how is a frame taken down. Reads only the bytes that it is given.
+ * code: what the x86-64 instructions around a return address show: is there a call before it, does
+ * a function keep a frame pointer, how is a frame removed. Reads only the bytes that it is given.
  */
 #ifndef TIDE_MACHINE_CODE_H
 #define TIDE_MACHINE_CODE_H
@@ -10,7 +10,7 @@
 
 #define ARCH_CALL_LONGEST 7
 
-/* Is it a call that ends here? `code`: the bytes before a return address. */
+/* Does a call end here? `code`: the bytes before a return address. */
 static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
 {
     static const uint8_t lengths[] = {2, 3, 4, 6, 7}; /* of calls through a pointer */
@@ -27,7 +27,7 @@ static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
 #define ARCH_FUNCTION_LARGEST (64 << 10)
 #define ARCH_PROLOGUE         64
 
-/* Of such a call: where it leads, if it names that. */
+/* The target of such a call, if the instruction contains it. */
 static inline bool arch_call_target(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
                                     uint64_t *target)
 {
@@ -39,22 +39,23 @@ static inline bool arch_call_target(const uint8_t code[ARCH_CALL_LONGEST], uint6
     return true;
 }
 
-/* Does it name a function that the code at `callee` may belong to? Where that begins is *target
- * then. */
+/* Does the call name a function to which the code at `callee` may belong? Then *target is where
+ * that function begins. */
 static inline bool arch_calls_around(const uint8_t code[ARCH_CALL_LONGEST], uint64_t address,
                                      uint64_t callee, uint64_t *target)
 {
     return arch_call_target(code, address, target) && callee - *target < ARCH_FUNCTION_LARGEST;
 }
 
-/* How many bytes a begin of `code` has: those given, then so many of any value; 0: it is none. */
+/* If `code` begins with these bytes and then so many of any value, their total size; otherwise
+ * 0. */
 static inline unsigned arch_begins(const uint8_t *code, const char *bytes, unsigned size,
                                    unsigned any)
 {
     return __builtin_memcmp(code, bytes, size) == 0 ? size + any : 0;
 }
 
-/* Go looks whether there is room on the stack before anything else. */
+/* Go functions first check whether there is room on the stack. */
 static inline unsigned arch_go_check(const uint8_t *code)
 {
     unsigned at = 0, more;
@@ -90,8 +91,8 @@ static inline bool arch_keeps_frame(const uint8_t code[ARCH_PROLOGUE])
            __builtin_memcmp(code + 4, code + save + 4, 4) == 0;
 }
 
-/* Room below `most` that such a function makes on its stack, by sub from %rsp; 0: none is seen. A
- * large frame may be made in steps, a page each (-fstack-clash-protection): the rest counts. */
+/* The stack space below `most` that such a function reserves by sub from %rsp; 0: none is seen. A
+ * large frame may be made in steps of a page (-fstack-clash-protection): then the rest counts. */
 static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE], uint64_t most)
 {
     for (unsigned at = 0; at + 7 <= ARCH_PROLOGUE; at++) {
@@ -107,18 +108,19 @@ static inline uint64_t arch_frame_room(const uint8_t code[ARCH_PROLOGUE], uint64
     return 0;
 }
 
-/* How a frame is taken down after a call: sp grows by `size` up to the return address. */
+/* How a frame is removed after a call: sp grows by `size` up to the return address. */
 struct arch_epilogue {
     uint32_t size;
-    uint32_t fp; /* where the caller's frame pointer is in it; UINT32_MAX: in the register still */
+    uint32_t fp; /* offset of the caller's frame pointer in it; UINT32_MAX: still in the register */
 };
 
 #define ARCH_EPILOGUE_LONGEST 32
 
 /*
- * Does the code behind a call take down its frame and return, with nothing in between? Then that is
- * as good as unwind information. Trampolines are such code, which have none: those of CPython's -X
- * perf are sub $8, %rsp; call *%rcx; add $8, %rsp; ret, or the same with push and pop %rbp.
+ * Does the code after a call remove its frame and return, with nothing in between? Then that is as
+ * good as unwind information. Trampolines are such code, and have no unwind information: those of
+ * CPython's -X perf are sub $8, %rsp; call *%rcx; add $8, %rsp; ret, or the same with push and pop
+ * %rbp.
  */
 static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
                                  struct arch_epilogue *out)
@@ -149,7 +151,7 @@ static inline bool arch_epilogue(const uint8_t code[ARCH_EPILOGUE_LONGEST],
     return false;
 }
 
-/* From the stack pointer after the call: where the return address is, and the caller's stack
+/* Offsets from the stack pointer after the call: of the return address, and of the caller's stack
  * pointer. */
 static inline uint64_t arch_epilogue_return(const struct arch_epilogue *e)
 {

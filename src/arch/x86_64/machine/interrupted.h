@@ -1,9 +1,9 @@
 /*
- * interrupted: a system call that the handler of a signal has ended. x86-64.
+ * interrupted: a system call that a signal handler has interrupted. x86-64.
  *
  * The kernel restarts most calls after a handler with SA_RESTART, but some always end with EINTR:
- * sleeping, poll and similar calls, and what has a timeout. The handler can restart them itself: their
- * arguments are still in the registers, and their number is in the instruction before.
+ * sleeping, poll and similar calls, and calls with a timeout. The handler can restart them itself:
+ * their arguments are still in the registers, and their number is in the instruction before.
  */
 #ifndef TIDE_MACHINE_INTERRUPTED_H
 #define TIDE_MACHINE_INTERRUPTED_H
@@ -22,7 +22,8 @@ static inline const uint8_t *interrupted_code(const ucontext_t *u)
     return (const uint8_t *)(uintptr_t)u->uc_mcontext.gregs[REG_RIP];
 }
 
-/* Has a system call just ended with EINTR? What was executed can be read; so can its page. */
+/* Has a system call just ended with EINTR? Code that was executed can be read, and so can its
+ * page. */
 static inline bool interrupted_call(const ucontext_t *u)
 {
     const uint8_t *pc = interrupted_code(u);
@@ -56,7 +57,7 @@ static inline long interrupted_number(const ucontext_t *u)
     return (long)(uint32_t)u->uc_mcontext.gregs[registers[from]];
 }
 
-/* The set of signals that are blocked while this call lasts, which the kernel has read; NULL: it has
+/* The set of signals that are blocked during this call, which the kernel has read; NULL: it has
  * none. */
 static inline const uint64_t *interrupted_mask(const ucontext_t *u, long number)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define ENTRY_PATCH 5                   /* bytes that are replaced */
-#define ENTRY_SLOT  128                 /* that one function takes: constants, stub, trampoline */
-#define ENTRY_REACH (UINT64_C(1) << 31) /* how far the jump can go */
+#define ENTRY_SLOT  128                 /* bytes for one function: constants, stub, trampoline */
+#define ENTRY_REACH (UINT64_C(1) << 31) /* the reach of the jump */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * perf_registers: which registers the kernel is asked for with a sample, and what they are to the
+ * perf_registers: which registers to ask the kernel for with a sample, and their numbers in the
  * unwinder. x86-64.
  */
 #ifndef TIDE_MACHINE_PERF_REGISTERS_H

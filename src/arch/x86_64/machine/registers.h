@@ -1,6 +1,6 @@
 /*
  * registers: x86-64 (System V ABI): registers by DWARF number, how to read those that a callee must
- * preserve, and where a frame keeps its return address.
+ * preserve, and where a frame stores its return address.
  */
 #ifndef TIDE_MACHINE_REGISTERS_H
 #define TIDE_MACHINE_REGISTERS_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ARCH_NAME        "x86_64"               /* as the kernel has it */
-#define ARCH_MACHINE     EM_X86_64              /* of a file for it */
+#define ARCH_NAME        "x86_64"               /* the kernel's name */
+#define ARCH_MACHINE     EM_X86_64              /* in ELF files */
 #define ARCH_LOADER      "ld-linux-x86-64.so.2" /* glibc's */
 #define ARCH_REGISTERS   17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15, return address */
 #define ARCH_REG_FP      6
@@ -17,10 +17,10 @@
 #define ARCH_REG_PC      16
 #define ARCH_RETURN_SLOT (-8)
 
-#define ARCH_ADDRESS_BITS 47 /* of addresses that a program may have */
+#define ARCH_ADDRESS_BITS 47 /* of a program's addresses */
 
 /* A frame record (the caller's frame pointer and the return address) is the outermost part of its
- * frame, so where it ends the caller's stack pointer is. */
+ * frame, so the caller's stack pointer is where it ends. */
 #define ARCH_RECORD_ENDS_FRAME 1
 
 #define ARCH_BIT(n) (UINT64_C(1) << (n))
@@ -30,7 +30,7 @@ struct arch_registers {
     uint64_t known; /* ARCH_BIT(n): value[n] is known */
 };
 
-/* The registers at this very point of the calling function, those that survive calls only. */
+/* The registers at this point of the calling function, only those that survive calls. */
 static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *r)
 {
     __asm__ volatile("movq %%rbx, 24(%0)\n\t"
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
                ARCH_BIT(ARCH_REG_PC);
 }
 
-/* A return address as a frame keeps it, without what the machine adds to it: nothing. */
+/* A stored return address without what the machine adds to it: nothing here. */
 static inline uint64_t arch_return_address(uint64_t kept)
 {
     return kept;
@@ -71,13 +71,13 @@ static inline bool arch_made_up(uint64_t number, uint64_t *value)
     return false;
 }
 
-/* What an address has in its highest bits beside the address: nothing. */
+/* An address without other information in its highest bits: there is none here. */
 static inline uint64_t arch_untagged(uint64_t address)
 {
     return address;
 }
 
-/* Call frame instructions of this machine alone that change nothing for us: there are none. */
+/* Is it a call frame instruction of this machine that changes nothing for us? There are none. */
 static inline bool arch_cfi_is_nothing(uint8_t instruction)
 {
     (void)instruction;

@@ -1,5 +1,6 @@
 /*
- * relocations: by which the loader binds a file's calls and pointers to functions. x86-64.
+ * relocations: the relocations by which the loader binds a file's calls and pointers to functions.
+ * x86-64.
  */
 #ifndef TIDE_MACHINE_RELOCATIONS_H
 #define TIDE_MACHINE_RELOCATIONS_H

@@ -1,5 +1,5 @@
 /*
- * remote: making a thread that was stopped by ptrace call a function or the kernel. x86-64.
+ * remote: makes a thread that was stopped by ptrace call a function or the kernel. x86-64.
  */
 #ifndef TIDE_MACHINE_REMOTE_H
 #define TIDE_MACHINE_REMOTE_H
@@ -24,7 +24,7 @@ static inline uint64_t remote_pc(const struct user_regs_struct *r)
     return r->rip;
 }
 
-/* The system call that it was interrupted in; -1: none. */
+/* The number of the system call in which the thread was interrupted; -1: none. */
 static inline long remote_system_call(const struct user_regs_struct *r)
 {
     return (long)r->orig_rax;
@@ -44,8 +44,8 @@ static inline void remote_unwind_registers(const struct user_regs_struct *r,
 #define REMOTE_SIGNAL_RETURN_BYTES 9
 
 /*
- * Was it interrupted in a system call by which a program waits, and neither an allocator nor the
- * loader? Their locks are futexes that are waited for with the value 2.
+ * Was the thread interrupted in a system call by which programs wait, but neither allocators nor
+ * the loader? These wait for futexes with the value 2.
  */
 static inline bool remote_waits(const struct user_regs_struct *r)
 {
@@ -90,8 +90,8 @@ static inline void remote_set_stack(struct user_regs_struct *r, uint64_t stack)
     r->rsp = stack;
 }
 
-/* Sets the registers for a call with up to four arguments. The address to return to is on the stack
- * already. */
+/* Sets the registers for a call with up to four arguments. The return address is already on the
+ * stack. */
 static inline void remote_set_call(struct user_regs_struct *r, uint64_t function,
                                    const uint64_t arguments[4], uint64_t stack)
 {
@@ -104,7 +104,7 @@ static inline void remote_set_call(struct user_regs_struct *r, uint64_t function
     r->rsp = stack;
     r->rbp = 0;
     r->eflags &= ~(uint64_t)(REMOTE_DIRECTION | REMOTE_STEP);
-    r->orig_rax = UINT64_MAX; /* no system call is to be begun again */
+    r->orig_rax = UINT64_MAX; /* do not restart a system call */
 }
 
 /* The same for a system call by the instruction at `instruction`. */
@@ -123,7 +123,7 @@ static inline void remote_set_system_call(struct user_regs_struct *r, uint64_t i
     r->orig_rax = UINT64_MAX;
 }
 
-/* Where in this code the kernel is called; -1: nowhere. */
+/* The offset of a system call instruction in this code; -1: none. */
 static inline long remote_find_system_call(const uint8_t *code, size_t size)
 {
     for (size_t i = 0; i + 2 <= size; i++)
@@ -132,7 +132,7 @@ static inline long remote_find_system_call(const uint8_t *code, size_t size)
     return -1;
 }
 
-/* aarch64 keeps the number of a system call apart. */
+/* Nothing to do; aarch64 stores the number of a system call separately. */
 static inline bool remote_forget_system_call(pid_t tid)
 {
     (void)tid;

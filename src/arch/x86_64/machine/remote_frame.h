@@ -1,11 +1,11 @@
 /*
- * remote_frame: by which a thread puts itself back as it was. x86-64.
+ * remote_frame: a frame by which a thread restores itself. x86-64.
  *
- * It is what the kernel puts on a stack before it calls the handler of a signal: the address to
- * return to, which calls rt_sigreturn, and above it all registers. A thread that was made to call
- * something finds it on its stack: if whoever traces it is killed meanwhile, the thread goes on where
- * it was. A system call that it waited in is begun again, unless the kernel would do that by what it
- * has remembered (sleeping, poll): then it ends with EINTR.
+ * It is what the kernel puts on a stack before it calls a signal handler: the return address, whose
+ * code calls rt_sigreturn, and above it all registers. A thread that was made to call something
+ * finds it on its stack: if its tracer is killed meanwhile, the thread continues where it was. A
+ * system call that it waited in is restarted, except for those for which the kernel itself keeps
+ * state (sleeping, poll): these end with EINTR.
  */
 #ifndef TIDE_MACHINE_REMOTE_FRAME_H
 #define TIDE_MACHINE_REMOTE_FRAME_H
@@ -17,15 +17,16 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
-#define REMOTE_RED_ZONE   128  /* below the stack pointer, that a function may use */
+#define REMOTE_RED_ZONE   128  /* bytes below the stack pointer that a function may use */
 #define REMOTE_FRAME_MOST 4096 /* bytes */
 
-#define REMOTE_STATE_MOST  2696 /* of the vectors: all but matrix registers, which come last */
-#define REMOTE_STATE_WORDS 464  /* in the vectors: what they hold */
+#define REMOTE_STATE_MOST  2696 /* of the vectors: all except matrix registers, which come last */
+#define REMOTE_STATE_WORDS 464  /* offset in the vectors: which parts they hold */
 #define REMOTE_MAGIC_FIRST 0x46505853u
 #define REMOTE_MAGIC_LAST  0x46505845u
 #define REMOTE_MATRIX      (UINT64_C(3) << 17)
-#define REMOTE_NO_ALTSTACK 0x7fff /* flags that the kernel does not know: it leaves that alone */
+/* Flags that the kernel does not know: it leaves the alternate stack alone. */
+#define REMOTE_NO_ALTSTACK 0x7fff
 
 static inline void remote_frame_registers(const struct user_regs_struct *r, greg_t g[NGREG])
 {
@@ -52,8 +53,8 @@ static inline void remote_frame_registers(const struct user_regs_struct *r, greg
 }
 
 /*
- * Fills `out`, which is to be written to *address, below `end`. That is then the stack pointer, as a
- * function expects it. The size; 0: it cannot be made.
+ * Fills `out`, which is to be written to *address, below `end`; *address is then the stack pointer
+ * that a function expects. Returns the size; 0: not possible.
  */
 static inline size_t remote_frame(const struct user_regs_struct *r, uint64_t mask,
                                   const char *vectors, size_t vectors_size, uint64_t returns_to,

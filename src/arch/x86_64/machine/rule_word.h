@@ -1,8 +1,7 @@
 /*
  * rule_word: a rule of unwind/rule.h in one word. On x86-64 the return address is always at CFA -
- * 8, so a rule has nothing to say of it.
- *
- * Kind 4 bits, epoch 12, fp_offset 20 (signed; 0: fp unchanged), cfa_offset 28 (signed).
+ * 8, so a rule does not contain it. Kind 4 bits, epoch 12, fp_offset 20 (signed; 0: fp unchanged),
+ * cfa_offset 28 (signed).
  */
 #ifndef TIDE_MACHINE_RULE_WORD_H
 #define TIDE_MACHINE_RULE_WORD_H
@@ -29,7 +28,7 @@ static inline int64_t rule_cfa_offset(rule_word r)
     return (int64_t)r >> 36;
 }
 
-/* Where the return address is, from the CFA. */
+/* The offset of the return address from the CFA. */
 static inline int64_t rule_return_offset(rule_word r)
 {
     (void)r;

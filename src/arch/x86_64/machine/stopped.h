@@ -10,19 +10,20 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#define STOPPED_RED_ZONE       128           /* bytes below the stack pointer that may be in use */
-#define STOPPED_EXTENDED_SET   NT_X86_XSTATE /* vectors and the like, which may hold addresses, */
-#define STOPPED_EXTENDED_BYTES 16384         /* in less than this on any processor */
+#define STOPPED_RED_ZONE 128 /* bytes below the stack pointer that may be in use */
+/* Vector and other registers, which may hold addresses,. */
+#define STOPPED_EXTENDED_SET   NT_X86_XSTATE
+#define STOPPED_EXTENDED_BYTES 16384 /* in less than this on any processor */
 
 /*
- * glibc's descriptor of a thread begins where the thread pointer leads, and so many bytes from there
- * on hold all of it. It begins with its own address, and has it again; it lies in the last part of
- * its stack.
+ * glibc's descriptor of a thread begins at the thread pointer, and has at most so many bytes. It
+ * begins with its own address, and contains it once more; it is in the last part of the thread's
+ * stack.
  */
 #define STOPPED_ABOVE_POINTER     UINT64_C(8192)
 #define STOPPED_DESCRIPTOR_LAST   UINT64_C(8192)
-#define STOPPED_DESCRIPTOR_WORDS  3 /* that are looked at, */
-#define STOPPED_DESCRIPTOR_STRIDE 8 /* where it may begin, in words */
+#define STOPPED_DESCRIPTOR_WORDS  3 /* how many words are compared */
+#define STOPPED_DESCRIPTOR_STRIDE 8 /* its alignment, in words */
 
 static inline bool stopped_is_descriptor(const uint64_t *words, uint64_t address)
 {

@@ -1,14 +1,14 @@
 /*
- * system: what the recorder asks of the processor and of the kernel directly. x86-64.
+ * system: what the recorder asks the processor and the kernel directly. x86-64.
  */
 #ifndef TIDE_MACHINE_SYSTEM_H
 #define TIDE_MACHINE_SYSTEM_H
 
-/* Bytes of a thread's stack above its thread pointer, at most: glibc has the descriptor there, and
+/* The most bytes of a thread's stack above its thread pointer: glibc puts the descriptor there, and
  * the thread's own variables below. */
 #define ARCH_ABOVE_THREAD_POINTER 4096
 
-/* A system call without libc: the result or a negative errno. */
+/* Makes a system call without libc. Returns its result or a negative errno. */
 static inline long arch_syscall(long number, const long a[6])
 {
     register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
@@ -20,13 +20,13 @@ static inline long arch_syscall(long number, const long a[6])
     return result;
 }
 
-/* While waiting for another core. */
+/* Call it while waiting for another core. */
 static inline void arch_pause(void)
 {
     __builtin_ia32_pause();
 }
 
-/* Asks for a cache line to write to. A hint on every x86-64, also where it does nothing. */
+/* Prefetches a cache line for writing. Only a hint, which some processors ignore. */
 static inline void arch_prefetch_write(const void *p)
 {
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));

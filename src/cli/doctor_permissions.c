@@ -82,7 +82,7 @@ static int setting(const char *path)
     return (int)strtol(text, NULL, 10);
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int try_perf_event(unsigned long long config)
 {
     struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
@@ -106,7 +106,8 @@ void check_perf_events(struct finding *f)
     int faults = try_perf_event(PERF_COUNT_SW_PAGE_FAULTS);
     int paranoid = setting("/proc/sys/kernel/perf_event_paranoid");
     bool works = !clock && !faults;
-    /* Another system's answer (a filter, a kernel without it) is not changed by the setting. */
+    /* If something else refused (a seccomp filter, a kernel without perf events), the setting does
+     * not help. */
     bool by_setting = paranoid > 2 && (clock == EACCES || clock == EPERM);
     finding_set(f, works ? DOCTOR_OK : DOCTOR_MISSING,
                 works        ? ""
@@ -122,7 +123,7 @@ void check_perf_events(struct finding *f)
         strbuf_printf(&f->found, "%d", paranoid);
 }
 
-/* A child that waits to be looked at; it ends when we do. -1: none. */
+/* Starts a child that waits to be read; it ends when we do. -1: error. */
 static pid_t start_child(void)
 {
     pid_t child = fork();
@@ -194,7 +195,7 @@ void check_pagemap(struct finding *f)
         works ? "can be read" : "cannot be read: ", works ? "" : strerror(error));
 }
 
-/* How a child ended, asked of its pidfd after it was reaped: 0 or an errno. */
+/* Asks the pidfd of a reaped child how it ended. Returns 0 or an errno. */
 static int try_pidfd_info(int pidfd)
 {
     struct {

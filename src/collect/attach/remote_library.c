@@ -1,4 +1,4 @@
-#include "collect/attach/library_in.h"
+#include "collect/attach/remote_library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,17 +23,19 @@
 #define SCRATCH_CODE 4096
 #define LIBC_MOST    (64 << 20)
 #define SCRATCH_DATA (256 << 10)
-#define PATCH_NS     UINT64_C(10000000000) /* for all threads to be elsewhere */
-#define IDLE_NS      UINT64_C(3000000000)  /* for all of them to leave the hooks */
-#define STAND_NS     UINT64_C(3000000000)  /* of that, in this process: another one tries again */
-#define RESTORE_NS   UINT64_C(30000000000) /* for all of them to stand still at once */
-#define COUNT_NS     UINT64_C(500000000)   /* that all tries to count the heap may take */
-#define APART_NS     1000000
-#define STACK_LOOK   (UINT64_C(1) << 20) /* bytes of each stack that are searched */
-#define CALL_NS      UINT64_C(5000000000)
-#define COUNTS       20 /* tries to count the heap while no thread is at work on it */
+/* For all threads to be outside the bytes that are replaced. */
+#define PATCH_NS UINT64_C(10000000000)
+#define IDLE_NS  UINT64_C(3000000000) /* for all threads to leave the hooks */
+/* Of RESTORE_NS, what one process spends on threads that do not stop; another one tries again. */
+#define STOP_NS        UINT64_C(3000000000)
+#define RESTORE_NS     UINT64_C(30000000000) /* for all threads to be stopped at once */
+#define COUNT_NS       UINT64_C(500000000)   /* for all attempts together to count the heap */
+#define APART_NS       1000000
+#define STACK_SEARCHED (UINT64_C(1) << 20) /* how many bytes of each stack are searched */
+#define CALL_NS        UINT64_C(5000000000)
+#define COUNTS         20 /* attempts to count the heap while no thread is changing it */
 
-/* --- memory for a while ----------------------------------------------------------------------- */
+/* --- scratch memory --------------------------------------------------------------------------- */
 
 int memory_open_for_writing(pid_t pid)
 {
@@ -43,7 +45,7 @@ int memory_open_for_writing(pid_t pid)
     return fd < 0 ? -errno : fd;
 }
 
-/* Where a signal's handler returns to; 0: not found. */
+/* The address that signal handlers return to; 0: not found. */
 static uint64_t signal_return_in(struct remote_modules *m, const struct remote_module *libc)
 {
     size_t size = (size_t)(libc->code_end - libc->code_start);
@@ -107,10 +109,10 @@ void scratch_unmap(struct scratch *s, struct remote_thread *t)
         s->start = 0;
 }
 
-/* --- finding it ------------------------------------------------------------------------------- */
+/* --- finding the library ---------------------------------------------------------------------- */
 
-/* The library that `attach` brought; NULL: none. */
-static struct remote_module *find_brought(struct remote_modules *m)
+/* The library that `attach` loaded before; NULL: none. */
+static struct remote_module *find_attached(struct remote_modules *m)
 {
     for (size_t i = 0; i < m->items.count; i++)
         if (strncmp(m->items.items[i].path, MEMORY_FILE, sizeof MEMORY_FILE - 1) == 0 &&
@@ -138,29 +140,29 @@ bool inject_read(pid_t pid, struct wire_attached *out)
     uint64_t address;
     if (remote_modules_open(&m, pid))
         return false;
-    bool found = read_table(&m, find_brought(&m), &address, out);
+    bool found = read_table(&m, find_attached(&m), &address, out);
     remote_modules_release(&m);
     return found;
 }
 
-int library_in_process(struct remote_modules *m, uint64_t *function, struct wire_attached *there,
-                       struct err *err)
+int remote_library_find(struct remote_modules *m, uint64_t *function, struct wire_attached *there,
+                        struct err *err)
 {
-    struct remote_module *brought = find_brought(m);
+    struct remote_module *attached = find_attached(m);
     struct remote_function f;
     uint64_t address;
     *function = 0;
     *there = (struct wire_attached){0};
     for (size_t i = 0; i < m->items.count; i++)
-        if (&m->items.items[i] != brought && strstr(m->items.items[i].path, "/" WIRE_ATTACH_NAME))
+        if (&m->items.items[i] != attached && strstr(m->items.items[i].path, "/" WIRE_ATTACH_NAME))
             return err_set(err, -EBUSY,
                            "process %d was started by 'tidemark run' and has the recorder already; "
-                           "'tidemark ctl %d status' tells whether it is recorded",
+                           "'tidemark ctl %d status' says whether it is recorded",
                            (int)m->pid, (int)m->pid);
-    if (!brought)
+    if (!attached)
         return 0;
-    if (!read_table(m, brought, &address, there) ||
-        !remote_function(m, brought, WIRE_ATTACH_FUNCTION, &f))
+    if (!read_table(m, attached, &address, there) ||
+        !remote_function(m, attached, WIRE_ATTACH_FUNCTION, &f))
         return err_set(err, -EBUSY,
                        "another version of tidemark was attached to process %d before; restart the "
                        "program, or use that version",
@@ -169,9 +171,9 @@ int library_in_process(struct remote_modules *m, uint64_t *function, struct wire
     return 0;
 }
 
-/* --- all threads stand still ------------------------------------------------------------------ */
+/* --- while all threads are stopped ------------------------------------------------------------ */
 
-struct standing {
+struct stopped_program {
     struct remote_modules modules;
     struct remote_module *library;
     struct stopped_threads threads;
@@ -180,24 +182,24 @@ struct standing {
     int memory;
 };
 
-static void standing_release(struct standing *s)
+static void stopped_program_release(struct stopped_program *s)
 {
     remote_modules_release(&s->modules);
     if (s->memory >= 0)
         close(s->memory);
 }
 
-static int standing_open(struct standing *s, pid_t pid)
+static int stopped_program_open(struct stopped_program *s, pid_t pid)
 {
-    *s = (struct standing){.memory = -1};
+    *s = (struct stopped_program){.memory = -1};
     int code = remote_modules_open(&s->modules, pid);
     if (code)
         return code;
-    s->library = find_brought(&s->modules);
+    s->library = find_attached(&s->modules);
     s->memory = memory_open_for_writing(pid);
     if (s->memory < 0 || !read_table(&s->modules, s->library, &s->table_address, &s->table)) {
         code = s->memory < 0 ? s->memory : -ENOENT;
-        standing_release(s);
+        stopped_program_release(s);
     }
     return code;
 }
@@ -212,7 +214,7 @@ static bool read_pc(pid_t tid, uint64_t *pc)
     return true;
 }
 
-/* Behind the first of the bytes that are replaced. */
+/* Is the address inside the bytes that are replaced, but not at their first? */
 static bool is_inside(const struct wire_attached *t, uint64_t address)
 {
     for (uint32_t i = 0; i < t->count; i++)
@@ -221,15 +223,16 @@ static bool is_inside(const struct wire_attached *t, uint64_t address)
     return false;
 }
 
-/* Will it go on in the middle of the bytes that are replaced, now or when a handler returns? */
-static bool returns_inside(const struct standing *s, const struct stopped_thread *t)
+/* Does any word on the thread's stack point inside the bytes that are replaced? Then the thread, or
+ * a signal handler of it, may return there. */
+static bool returns_inside(const struct stopped_program *s, const struct stopped_thread *t)
 {
     const struct remote_region *r = remote_region_at(&s->modules, t->stack);
     uint64_t start = t->stack & ~UINT64_C(7);
     bool found = false;
     if (!r)
         return false;
-    size_t size = (size_t)(r->end - start < STACK_LOOK ? r->end - start : STACK_LOOK);
+    size_t size = (size_t)(r->end - start < STACK_SEARCHED ? r->end - start : STACK_SEARCHED);
     uint64_t *words = xmalloc(size);
     ssize_t n = remote_memory_read(&s->modules.memory, start, words, size);
     for (size_t i = 0; n > 0 && i < (size_t)n / sizeof *words && !found; i++)
@@ -238,7 +241,7 @@ static bool returns_inside(const struct standing *s, const struct stopped_thread
     return found;
 }
 
-static bool all_are_elsewhere(const struct standing *s)
+static bool all_are_elsewhere(const struct stopped_program *s)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++) {
         const struct stopped_thread *t = &s->threads.threads.items[i];
@@ -250,15 +253,15 @@ static bool all_are_elsewhere(const struct standing *s)
     return true;
 }
 
-static bool write_flag(const struct standing *s, uint32_t patched)
+static bool write_flag(const struct stopped_program *s, uint32_t patched)
 {
     uint64_t at = s->table_address + offsetof(struct wire_attached, patched);
     return pwrite(s->memory, &patched, sizeof patched, (off_t)at) == (ssize_t)sizeof patched;
 }
 
-/* The flag says that there may be patches: whoever comes after us, should we be killed here, finds
- * them by it. */
-static bool write_entries(const struct standing *s, bool patched)
+/* Writes the flag before the patches and clears it after them: if this process is killed in
+ * between, the next one sees from the flag that there may be patches. */
+static bool write_entries(const struct stopped_program *s, bool patched)
 {
     const struct wire_attached *t = &s->table;
     if (patched && !write_flag(s, 1))
@@ -272,9 +275,9 @@ static bool write_entries(const struct standing *s, bool patched)
     return patched || write_flag(s, 0);
 }
 
-/* Does the memory hold what it is said to? `patched`: the patches, or where somebody was killed in
- * the middle of writing them, what was there before. */
-static bool entries_are(const struct standing *s, bool patched)
+/* Do the entries hold the bytes that the table lists? `patched`: they may hold the patches, or the
+ * bytes from before, if a process was killed while it wrote the patches. */
+static bool entries_are(const struct stopped_program *s, bool patched)
 {
     for (uint32_t i = 0; i < s->table.count; i++) {
         const struct wire_patch *p = &s->table.patches[i];
@@ -289,13 +292,13 @@ static bool entries_are(const struct standing *s, bool patched)
     return true;
 }
 
-/* One that is on its way to the handler of a signal would lose that signal by a call. */
+/* A thread with a pending signal would lose that signal if it made a call for us. */
 static bool may_call(const struct stopped_thread *t)
 {
     return t->stopped && !t->signal;
 }
 
-static bool any_may_call(const struct standing *s)
+static bool any_may_call(const struct stopped_program *s)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++)
         if (may_call(&s->threads.threads.items[i]))
@@ -303,8 +306,8 @@ static bool any_may_call(const struct standing *s)
     return false;
 }
 
-/* A thread that stands still, to make calls with; false: there is none. */
-static bool worker(const struct standing *s, const struct remote_way *way,
+/* Finds a stopped thread that can make calls for us; false: there is none. */
+static bool worker(const struct stopped_program *s, const struct remote_way *way,
                    struct remote_thread *out)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++) {
@@ -316,16 +319,16 @@ static bool worker(const struct standing *s, const struct remote_way *way,
     return false;
 }
 
-int library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
-                  bool count_before, struct injection_result *out, struct err *err)
+int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
+                         bool count_before, struct injection_result *out, struct err *err)
 {
     static struct remote_thread thread;
-    struct standing s;
+    struct stopped_program s;
     uint64_t begin = monotonic_ns();
     uint64_t counted_ns = 0;
     unsigned counts = 0;
     pid_t parent = getppid();
-    int code = standing_open(&s, pid);
+    int code = stopped_program_open(&s, pid);
     if (code)
         return err_set(err, code, "the library in process %d cannot be read", (int)pid);
     for (;;) {
@@ -343,7 +346,7 @@ int library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *w
             code = err_set(err, -EPIPE, "tidemark was killed");
         if (!code && elsewhere && !entries_are(&s, false))
             code = err_set(err, -ENOEXEC,
-                           "somebody else has changed the allocation functions of process %d",
+                           "another tool has changed the allocation functions of process %d",
                            (int)pid);
         else if (!code && elsewhere && !write_entries(&s, true)) {
             write_entries(&s, false);
@@ -366,14 +369,15 @@ int library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *w
         }
         nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
     }
-    standing_release(&s);
+    stopped_program_release(&s);
     return code;
 }
 
-/* --- back ------------------------------------------------------------------------------------- */
+/* --- restoring -------------------------------------------------------------------------------- */
 
-/* One that sleeps in the kernel may be waiting for a child that shares its memory (vfork). */
-static bool all_stand(const struct standing *s)
+/* Are all threads stopped? A thread that sleeps in the kernel and cannot be stopped may be waiting
+ * for a child that shares its memory (vfork). */
+static bool all_are_stopped(const struct stopped_program *s)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++)
         if (!s->threads.threads.items[i].stopped)
@@ -381,8 +385,8 @@ static bool all_stand(const struct standing *s)
     return true;
 }
 
-/* Is no thread in a hook, or on its way into or out of one? */
-static bool all_are_idle(const struct standing *s)
+/* Is no thread in a hook, or about to enter or leave one? */
+static bool all_are_idle(const struct stopped_program *s)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++) {
         const struct stopped_thread *t = &s->threads.threads.items[i];
@@ -397,8 +401,8 @@ static bool all_are_idle(const struct standing *s)
     return true;
 }
 
-/* Each thread's state in the library goes. */
-static bool forget_threads(const struct standing *s)
+/* Clears the state that the library keeps for each thread. */
+static bool forget_threads(const struct stopped_program *s)
 {
     uint64_t none = 0;
     for (size_t i = 0; i < s->threads.threads.count; i++) {
@@ -409,8 +413,8 @@ static bool forget_threads(const struct standing *s)
     return true;
 }
 
-/* The library gives back the memory of the session; it makes system calls and nothing else. */
-static int give_back_memory(struct standing *s, struct err *err)
+/* Makes the library free the memory of the session. It makes system calls and nothing else. */
+static int give_back_memory(struct stopped_program *s, struct err *err)
 {
     static struct remote_thread thread;
     struct remote_function f;
@@ -429,15 +433,14 @@ static int give_back_memory(struct standing *s, struct err *err)
     if (forget_threads(s))
         code = remote_function_call(&thread, &where, f.address, (uint64_t[4]){0}, CALL_NS, &result);
     scratch_unmap(&scratch, &thread);
-    return code ? err_set(err, code, "the library in the program could not give back its memory")
-                : 0;
+    return code ? err_set(err, code, "the library in the program could not free its memory") : 0;
 }
 
 int inject_restore(pid_t pid, bool *found, struct err *err)
 {
-    struct standing s;
+    struct stopped_program s;
     uint64_t begin = monotonic_ns();
-    int code = standing_open(&s, pid);
+    int code = stopped_program_open(&s, pid);
     *found = false;
     if (code == -ENOENT)
         return 0;
@@ -446,13 +449,13 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
     *found = s.table.patched || s.table.live;
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
-        code = stop_threads_patiently(&s.threads, pid, 0, STAND_NS, err);
-        bool stopped = !code && all_stand(&s);
+        code = stop_threads_patiently(&s.threads, pid, 0, STOP_NS, err);
+        bool stopped = !code && all_are_stopped(&s);
         if (stopped && !restored) {
             restored = entries_are(&s, true) && write_entries(&s, false);
             if (!restored)
                 code = err_set(err, -ENOEXEC,
-                               "somebody else has changed the allocation functions of process %d; "
+                               "another tool has changed the allocation functions of process %d; "
                                "they were left as they are",
                                (int)pid);
         }
@@ -463,7 +466,7 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
         stop_threads_end(&s.threads);
         uint64_t waited_ns = monotonic_ns() - begin;
         if (done || code || (restored && waited_ns > IDLE_NS))
-            break; /* if a thread waits in a hook, its memory stays until the next attach */
+            break; /* a thread waits in a hook: the memory stays until the next attach */
         if (!restored && waited_ns > RESTORE_NS)
             code =
                 err_set(err, -EBUSY,
@@ -472,6 +475,6 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
                         (int)pid, (int)pid);
         nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
     }
-    standing_release(&s);
+    stopped_program_release(&s);
     return code;
 }

@@ -1,15 +1,14 @@
 /*
- * living: the live blocks of a profile's scans as the bytes of a LIVE chunk. docs/FORMAT.md is its
- * twin.
- *
- * Comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are damage.
+ * live_blocks: the live blocks of a profile's scans as the bytes of a LIVE chunk (docs/FORMAT.md).
+ * It comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are
+ * damage.
  */
 #include "store/part_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SCAN 7 /* bytes that one takes at the least */
+#define LEAST_SCAN 7 /* the fewest bytes that one can take */
 #define LEAST_ROW  9
 
 static void put_row(struct strbuf *b, const struct live_row *r, const struct live_row *previous)
@@ -25,7 +24,8 @@ static void put_row(struct strbuf *b, const struct live_row *r, const struct liv
     strbuf_varint(b, r->last_ns - r->first_ns);
 }
 
-/* What lost blocks lead to: the rows that have any, by their distance. */
+/* Writes what lost blocks lead to, for the rows that have any; each row is given as the distance
+ * from the row before. */
 static void put_led(struct strbuf *b, const struct profile *p, const struct scan *s)
 {
     size_t count = 0, last = 0;
@@ -44,7 +44,7 @@ static void put_led(struct strbuf *b, const struct profile *p, const struct scan
     }
 }
 
-void living_put(struct strbuf *b, const struct profile *p)
+void live_blocks_put(struct strbuf *b, const struct profile *p)
 {
     strbuf_varint(b, p->scans.count);
     for (size_t i = 0; i < p->scans.count; i++) {
@@ -76,7 +76,7 @@ static void take_led(struct cursor *c, struct profile *p, struct scan *s)
         row += cursor_varint(c);
         uint64_t blocks = cursor_varint(c), bytes = cursor_varint(c);
         if (row >= s->row_count || !p->live.items[s->first_row + row].blocks)
-            c->bad = true; /* it is a lost block that leads to others */
+            c->bad = true; /* only lost blocks lead to others */
         if (c->bad)
             break;
         p->live.items[s->first_row + row].led_blocks = blocks;
@@ -103,7 +103,7 @@ static void take_row(struct cursor *c, struct profile *p, uint64_t *site)
         *vec_push(&p->live) = r;
 }
 
-void living_take(struct cursor *c, struct profile *p)
+void live_blocks_take(struct cursor *c, struct profile *p)
 {
     for (uint64_t n = cursor_items(c, LEAST_SCAN, sizeof(struct scan)); n > 0 && !c->bad; n--) {
         struct scan s = {.kind = (uint32_t)cursor_varint(c) % SCAN_KINDS};

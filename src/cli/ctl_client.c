@@ -1,4 +1,4 @@
-#include "cli/conversation.h"
+#include "cli/ctl_client.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,8 @@ static char *read_whole(const char *path, size_t *size)
     return strbuf_detach(&b);
 }
 
-/* The value of a variable in a block of NAME=VALUE, each ended by a NUL; NULL: it has none. */
+/* The value of a variable in a block of NAME=VALUE strings, each ended by a NUL; NULL: it is not
+ * there. */
 static const char *variable(const char *block, size_t size, const char *name)
 {
     size_t n = strlen(name);
@@ -38,7 +39,7 @@ static const char *variable(const char *block, size_t size, const char *name)
     return NULL;
 }
 
-static bool find_by_environment(pid_t pid, struct conversation *out)
+static bool find_by_environment(pid_t pid, struct ctl_client *out)
 {
     size_t size;
     char *path = xasprintf("/proc/%d/environ", (int)pid);
@@ -57,8 +58,8 @@ static bool find_by_environment(pid_t pid, struct conversation *out)
     return found;
 }
 
-/* `tidemark run` has no such environment, but the program that it started. */
-static bool find_by_child(pid_t pid, struct conversation *out)
+/* `tidemark run` itself does not have these variables, but the program that it started does. */
+static bool find_by_child(pid_t pid, struct ctl_client *out)
 {
     size_t size;
     char *path = xasprintf("/proc/%d/task/%d/children", (int)pid, (int)pid);
@@ -72,7 +73,7 @@ static bool find_by_child(pid_t pid, struct conversation *out)
 }
 
 /* A program that `tidemark attach` records has the address in the library's memory. */
-static bool find_attached(pid_t pid, struct conversation *out)
+static bool find_attached(pid_t pid, struct ctl_client *out)
 {
     struct wire_attached there;
     if (!inject_read(pid, &there) || !there.live ||
@@ -84,7 +85,7 @@ static bool find_attached(pid_t pid, struct conversation *out)
     return true;
 }
 
-pid_t conversation_pid(const char *word)
+pid_t ctl_client_pid(const char *word)
 {
     struct stat st;
     char *end;
@@ -92,7 +93,7 @@ pid_t conversation_pid(const char *word)
     return *word && !*end && pid > 0 && pid < INT32_MAX && stat(word, &st) ? (pid_t)pid : 0;
 }
 
-int conversation_begin(pid_t pid, struct conversation *out, struct err *err)
+int ctl_client_begin(pid_t pid, struct ctl_client *out, struct err *err)
 {
     if (!find_attached(pid, out) && !find_by_environment(pid, out) && !find_by_child(pid, out))
         return err_set(err, -ESRCH,
@@ -103,7 +104,7 @@ int conversation_begin(pid_t pid, struct conversation *out, struct err *err)
     return 0;
 }
 
-static int connected(const struct conversation *c)
+static int connected(const struct ctl_client *c)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     size_t size = strlen(c->socket);
@@ -118,15 +119,16 @@ static int connected(const struct conversation *c)
     return code;
 }
 
-/* Processes of one recording have the same address. One whose collector has ended does not count. */
-bool conversation_only(struct conversation *out, struct strbuf *pids)
+/* Processes of one recording have the same address. One whose collector has ended does not
+ * count. */
+bool ctl_client_only(struct ctl_client *out, struct strbuf *pids)
 {
     DIR *proc = opendir("/proc");
     struct strbuf seen = {0};
     unsigned count = 0;
     strbuf_puts(&seen, "\n");
     for (struct dirent *e; proc && (e = readdir(proc));) {
-        struct conversation one;
+        struct ctl_client one;
         pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
         if (pid <= 0 || !find_by_environment(pid, &one))
             continue;
@@ -146,7 +148,7 @@ bool conversation_only(struct conversation *out, struct strbuf *pids)
     return count == 1;
 }
 
-int conversation_ask(const struct conversation *c, enum wire_request_kind kind, const char *text)
+int ctl_client_ask(const struct ctl_client *c, enum wire_request_kind kind, const char *text)
 {
     struct wire_request request = {
         .magic = WIRE_MAGIC, .version = WIRE_VERSION, .kind = kind, .process = (uint32_t)c->pid};
@@ -161,7 +163,7 @@ int conversation_ask(const struct conversation *c, enum wire_request_kind kind, 
     return code;
 }
 
-int conversation_answer(int fd, char *text, size_t room, int *memory)
+int ctl_client_answer(int fd, char *text, size_t room, int *memory)
 {
     struct wire_reply reply = {0};
     union {
@@ -186,8 +188,8 @@ int conversation_answer(int fd, char *text, size_t room, int *memory)
     return code;
 }
 
-void conversation_explain(const struct conversation *c, int code, const char *what,
-                          const char *text, struct strbuf *out)
+void ctl_client_explain(const struct ctl_client *c, int code, const char *what, const char *text,
+                        struct strbuf *out)
 {
     if (*text)
         say(out, "%r", text);

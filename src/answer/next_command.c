@@ -1,4 +1,4 @@
-#include "answer/next.h"
+#include "answer/next_command.h"
 
 #include <string.h>
 
@@ -22,8 +22,8 @@ void next_option(struct strbuf *out, const char *option, const char *argument)
     next_word(out, argument);
 }
 
-/* The whole path that was found for a relative one is found again. */
-static bool stands_for(const char *path, const char *relative)
+/* A relative path of the question matches the whole path that was found for it. */
+static bool is_resolved_path(const char *path, const char *relative)
 {
     size_t size = strlen(path), tail = strlen(relative);
     return *path == '/' && *relative != '/' && size > tail &&
@@ -35,7 +35,7 @@ void next_focus(struct strbuf *out, const struct focus *f)
     for (size_t i = 0; i < f->within.patterns.count; i++)
         next_option(out, "--within", f->within.patterns.items[i].text);
     for (size_t i = 0; i < f->paths.count; i++)
-        if (!i || !stands_for(f->paths.items[i], f->paths.items[i - 1]))
+        if (!i || !is_resolved_path(f->paths.items[i], f->paths.items[i - 1]))
             next_option(out, "--within-path", f->paths.items[i]);
     for (size_t i = 0; i < f->ignore.patterns.count; i++)
         next_option(out, "--ignore", f->ignore.patterns.items[i].text);

@@ -1,0 +1,17 @@
+/*
+ * next_command: the parts of the command that a report suggests at its end, ready to be copied into
+ * a shell. All functions append to a strbuf.
+ */
+#ifndef TIDE_ANSWER_NEXT_COMMAND_H
+#define TIDE_ANSWER_NEXT_COMMAND_H
+
+#include "base/strbuf.h"
+#include "model/query.h"
+
+void next_word(struct strbuf *out, const char *word);
+/* Appends a space, the option and its argument; nothing if the argument is NULL. */
+void next_option(struct strbuf *out, const char *option, const char *argument);
+/* The options that select the stacks of the question. */
+void next_focus(struct strbuf *out, const struct focus *f);
+
+#endif
