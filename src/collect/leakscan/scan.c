@@ -267,6 +267,9 @@ static void look(struct scanning *s, bool stops_threads)
         code = check_cost(s, &err);
     if (!code && block_index_count(t) && !follow_pointers(s, &h))
         code = err_set(&err, -ESRCH, "the program's blocks could not be read");
+    /* Whoever is killed meanwhile has no memory from then on: what was read of it is zero. */
+    if (!code && block_index_count(t) && memory_try(&s->memory) != 0)
+        code = err_set(&err, -ESRCH, "the program was killed while it was looked at");
     if (code)
         sum_plainly(s);
     if (s->footprint)
