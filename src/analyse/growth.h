@@ -73,7 +73,8 @@ struct growth_rates {
     double parts[GROWTH_PARTS];
 };
 
-#define GROWTH_STAMPS_LEAST 8 /* without marks, to say anything */
+#define GROWTH_STAMPS_LEAST 8        /* without marks, to say anything */
+#define GROWTH_PROCESS_GAIN 262144.0 /* of sizes of the process: less may be the recorder's */
 
 struct growth_question {
     struct query query; /* process and focus */

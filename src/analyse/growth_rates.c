@@ -164,8 +164,33 @@ struct rest {
     bool counted;  /* what arenas gained is known, and no part of these */
 };
 
+/* Anonymous memory where looks do not tell how it is divided up: what there was of each kind at last,
+ * if that was looked at near the last mark, bounds what it gained. */
+static void guess_anonymous(struct growth_rates *r, const struct footprint *last, double span,
+                            const struct rest *rest)
+{
+    double *parts = r->parts, anonymous = rest->anonymous;
+    parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous);
+    parts[GAIN_MAPPED] = least_of(rest->mapped - rest->arenas, anonymous - parts[GAIN_ARENAS]);
+    /* Arenas become resident as they are filled, those of before as well. */
+    if (rest->arenas > 0 && parts[GAIN_ARENAS] >= anonymous / 2)
+        parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
+    parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
+    if (!last)
+        return;
+    parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
+    parts[GAIN_FREE] =
+        fmin(parts[GAIN_FREE], (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
+    double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
+    parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
+    /* What was mapped before may be touched since. */
+    parts[GAIN_MAPPED] += least_of(left - parts[GAIN_STACKS],
+                                   (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
+}
+
 /* The sums are exact; the looks say how they are divided up. */
-static void share_out(struct growth_rates *r, const struct looks *l, const struct rest *rest)
+static void share_out(struct growth_rates *r, const struct looks *l, double span,
+                      const struct rest *rest)
 {
     double *parts = r->parts, anonymous = rest->anonymous, shared = rest->shared;
     double mapped = part(l, PART_MAPPED) + (rest->counted ? 0 : part(l, PART_ARENAS));
@@ -182,6 +207,8 @@ static void share_out(struct growth_rates *r, const struct looks *l, const struc
         parts[GAIN_MAPPED] = anonymous * mapped / all - parts[GAIN_ARENAS];
         parts[GAIN_STACKS] = anonymous * stacks / all;
         parts[GAIN_FREE] = anonymous * free / all;
+    } else {
+        guess_anonymous(r, l->last, span, rest); /* it was gained before the first look */
     }
     if (files + memory > 0) {
         parts[GAIN_FILES] = shared * files / (files + memory);
@@ -189,34 +216,17 @@ static void share_out(struct growth_rates *r, const struct looks *l, const struc
     }
 }
 
-/* Pages were not looked at twice: what there was of each kind at last, if that was looked at near
- * the last mark, bounds what it gained. */
+/* Pages were not looked at twice. */
 static void guess(struct growth_rates *r, const struct footprint *last, bool is_near, double span,
                   const struct rest *rest)
 {
-    double *parts = r->parts, files = 0, anonymous = rest->anonymous, shared = rest->shared;
-    parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous);
-    parts[GAIN_MAPPED] = least_of(rest->mapped - rest->arenas, anonymous - parts[GAIN_ARENAS]);
-    /* Arenas become resident as they are filled, those of before as well. */
-    if (rest->arenas > 0 && parts[GAIN_ARENAS] >= anonymous / 2)
-        parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
-    parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
+    double *parts = r->parts, files = 0;
+    guess_anonymous(r, is_near ? last : NULL, span, rest);
     if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
         files = (double)last->parts[PART_FILES] /
                 (double)(last->parts[PART_FILES] + last->parts[PART_SHARED]);
-    if (last && is_near) {
-        parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
-        parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
-                                (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
-        double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
-        parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
-        /* What was mapped before may be touched since. */
-        parts[GAIN_MAPPED] +=
-            least_of(left - parts[GAIN_STACKS],
-                     (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
-    }
-    parts[GAIN_FILES] = shared * files;
-    parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
+    parts[GAIN_FILES] = rest->shared * files;
+    parts[GAIN_SHARED] = rest->shared - parts[GAIN_FILES];
 }
 
 /* Of what is mapped, which is known at every mark, how much was arenas at the last look at them. */
@@ -262,16 +272,19 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double counted = g->arenas_counted ? gain[GROWTH_ARENAS] : 0;
     rest.anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
                      parts[GAIN_ROUNDING] - counted;
-    /* What the recorder had at a mark is estimated from looks. Where they are far off, it cannot have
-     * gained more than all that is not anonymous. */
-    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON];
+    /* What the recorder had at a mark is estimated from looks. What it gained beyond all that is not
+     * anonymous is memory of its own threads, or the looks are far off. */
+    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON], own = 0;
     rest.shared = gain[GROWTH_SHARED];
-    if (rest.shared < 0 && not_anonymous > rest.shared)
+    if (rest.shared < 0 && not_anonymous > rest.shared) {
+        own = least_of(fmin(not_anonymous, 0) - rest.shared, rest.anonymous);
         rest.shared = fmin(not_anonymous, 0);
-    parts[GAIN_RECORDER] = not_anonymous - rest.shared;
+    }
+    rest.anonymous -= own;
+    parts[GAIN_RECORDER] = not_anonymous - rest.shared + own;
     const struct footprint *last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL);
     if (l.first)
-        share_out(&r, &l, &rest);
+        share_out(&r, &l, span, &rest);
     else
         guess(&r, last, last && is_near(g, last, begin, end), span, &rest);
     parts[GAIN_ARENAS] += counted;

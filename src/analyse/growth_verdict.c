@@ -10,7 +10,6 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-#define PROCESS_GAIN   (256 * KIB) /* of sizes of the process: less may be the recorder's */
 #define TIME_LEAST     1.0 /* seconds of growth, where there are no marks: less is its start */
 #define TIME_PART      0.1 /* of the size, likewise */
 #define TIME_GAIN      (1 * MIB)  /* of functions, likewise */
@@ -20,6 +19,8 @@
 #define LOST_SHARE     0.1        /* of what grows, to be what it is about */
 #define LOST_RISES     3          /* marks between which something was lost: it happens again */
 #define LOST_MUCH      (64 * KIB) /* lost, if more seldom */
+#define LOST_MARKS     0.9        /* of the marks: before nearly each of them something is lost */
+#define NOISE_MOST     (1 * MIB)  /* gained by RSS, for no known reason, to hide that */
 #define LIVE_MUCH      (64 * KIB) /* kept, in whatever process */
 #define SHARE_LEAST    0.01       /* of RSS: less is not worth a verdict */
 #define LIVE_SHARE     0.25 /* of what RSS gains: live blocks that grow are what it is about */
@@ -127,8 +128,8 @@ bool growth_grows(const struct growth *g, enum growth_line line)
     if (is_exact(g, line))
         return ramp || t->steady;
     double gain = gain_since(g, line, t->skipped);
-    return gain >= PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
-                                             gain >= STEPS_SHARE * growth_last(g, line)));
+    return gain >= GROWTH_PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
+                                                    gain >= STEPS_SHARE * growth_last(g, line)));
 }
 
 /* Is enough lost between the marks to be worth a word? Each lost block is a fact. But what is lost
@@ -149,7 +150,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     if (!g->known)
         return false;
     double rise = growth_last(g, line) - g->series[line][0], rss = growth_last(g, GROWTH_RSS);
-    double least = is_exact(g, line) ? RISE_LEAST : PROCESS_GAIN;
+    double least = is_exact(g, line) ? RISE_LEAST : GROWTH_PROCESS_GAIN;
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
     rise -= noise_of_live(g, line);
@@ -330,14 +331,31 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
     }
 }
 
+/* Blocks, mappings and files have series of their own. The rest of RSS is only known as a whole: by
+ * as much as that it may move for reasons that nobody looks for. */
+static bool is_noise_of_rss(const struct growth *g, enum growth_part part)
+{
+    return (part == GAIN_FREE || part == GAIN_STACKS || part == GAIN_OTHER) &&
+           g->rates.rss * growth_span(g, g->rates.begin, g->rates.end) < NOISE_MOST;
+}
+
+static bool loses_at_most_marks(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_LOST];
+    return g->mark && !t->stopped && (double)t->rises >= LOST_MARKS * (double)(g->count - 1);
+}
+
 static bool leak_matters(const struct growth *g)
 {
     const struct trend *lost = &g->trends[GROWTH_LOST];
     double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
+    enum growth_part most = growth_main_part(g);
     if (!leaks_in_time(g))
         return false;
     if (process_grows(g)) /* if nothing else is known to grow, it is about what is lost */
-        others = growth_main_part(g) == GAIN_LOST ? 0 : g->rates.rss;
+        others = most == GAIN_LOST || (loses_at_most_marks(g) && is_noise_of_rss(g, most))
+                     ? 0
+                     : g->rates.rss;
     else if (growth_grows(g, GROWTH_LIVE))
         others = g->trends[GROWTH_LIVE].slope;
     return !(rate < LOST_SHARE * others);

@@ -88,12 +88,21 @@ static bool who_of(const struct growth *g, enum domain domain, bool lost, struct
     return count > 0;
 }
 
+/* Or is it only known that RSS grows? Then no function is known to be the cause. */
+static bool blocks_grow(const struct growth *g)
+{
+    return growth_grows(g, GROWTH_POOLS) || growth_grows(g, GROWTH_ARENAS) ||
+           growth_grows(g, GROWTH_LIVE);
+}
+
 static bool who(const struct growth *g, struct strbuf *out)
 {
     switch (g->verdict) {
     case VERDICT_LEAK:
         return who_of(g, DOMAIN_HEAP, true, out);
     case VERDICT_GROWTH:
+        if (!blocks_grow(g))
+            return false;
         return (growth_grows(g, GROWTH_POOLS) && who_of(g, DOMAIN_POOL, false, out)) ||
                (growth_main_part(g) == GAIN_ARENAS && !g->arenas_are_live &&
                 who_of(g, DOMAIN_MAPPED, false, out)) ||
@@ -230,6 +239,11 @@ static void most_of_rss(const struct growth *g, struct strbuf *out)
         say(out, ", most of it %s", part_title((enum growth_part)most));
 }
 
+static bool rises_surely(const struct trend *t)
+{
+    return t->model == TREND_RAMP && t->sure && t->slope > 0;
+}
+
 static void rise_words(const struct growth *g, struct strbuf *out)
 {
     static const struct {
@@ -260,7 +274,7 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
-    } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
+    } else if (rises_surely(t)) {
         /* Steadily, and yet no verdict: it is the recorder's own, for one. */
         if (g->mark && lines[i].line == GROWTH_RSS)
             most_of_rss(g, out);
@@ -344,14 +358,19 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
 }
 
 /* Of what RSS gained, what the first sentence tells. */
-static bool is_explained(const struct growth *g, const struct growth_rates *r)
+static double told_of_rss(const struct growth *g, const struct growth_rates *r)
 {
     enum growth_part most = growth_main_part(g);
     double told = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
-                  : most < GROWTH_PARTS      ? r->parts[most]
+                  : most < GAIN_OTHER        ? r->parts[most]
                                              : 0;
-    told += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
-    return r->rss <= 0 || told >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+    return told +
+           (g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0);
+}
+
+static bool is_explained(const struct growth *g, const struct growth_rates *r)
+{
+    return r->rss <= 0 || told_of_rss(g, r) >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
 }
 
 /* The first sentence is about a time in which it grew; before and after that RSS may have gained
@@ -359,7 +378,10 @@ static bool is_explained(const struct growth *g, const struct growth_rates *r)
 static void rest_of_rss(const struct growth *g, struct strbuf *out)
 {
     struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
-    if (!growth_rose(g, GROWTH_RSS) || is_explained(g, &all)) {
+    double rest = all.rss - all.parts[GAIN_RECORDER] - told_of_rss(g, &all);
+    bool rises = rises_surely(&g->trends[GROWTH_RSS]) &&
+                 rest * growth_span(g, 0, g->count - 1) >= GROWTH_PROCESS_GAIN;
+    if (!(rises || growth_rose(g, GROWTH_RSS)) || is_explained(g, &all)) {
         strbuf_puts(out, " RSS otherwise stays flat.");
         return;
     }
