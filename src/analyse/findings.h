@@ -61,7 +61,8 @@ struct finding {
 
 /* What was looked at, for the sentence about a clean program. */
 struct findings_basis {
-    bool growth_known; /* there were moments to compare, or there is little to grow */
+    bool growth_known;    /* there were moments to compare, or there is little to grow */
+    uint64_t grown_bytes; /* by functions that grew, whether worth a finding or not */
     bool reach_known;
     int64_t blocks_checked, lost_bytes, lost_blocks; /* with those that only lost ones point to */
     uint64_t peak_bytes;

@@ -39,6 +39,8 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
 /* The call itself, or of those that led to it the innermost that its user wrote: no library of
  * Python's, and nothing without a known source where something has one. */
 uint32_t places_own(const struct places *p, uint32_t call);
+/* Are both calls of one function? It is a place for each of its callers. */
+bool places_same_function(const struct places *p, uint32_t a, uint32_t b);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);
 

@@ -212,6 +212,36 @@ static void test_lost_beside_what_is_not_explained(void **state)
                    "KiB free in the allocator + 55.");
 }
 
+/* Files are read into memory while the heap does hardly anything: no function of the heap is the
+ * cause. */
+static void test_files_that_are_read(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    uint32_t thread = fx_thread(p, 100, "main"), label = strpool_add(&r->strings, "event");
+    uint32_t site = fx_site(p, fx_node(p, 0, 0x1010), thread, DOMAIN_HEAP);
+    fx_symbol_table(r, p);
+    for (uint64_t i = 1; i <= 40; i++) {
+        uint64_t file = i < 20 ? i * MIB : 20 * MIB, live = (i < 20 ? i : 20) * 1000;
+        fx_interval(p, i * SECOND, 2 * MIB);
+        if (i <= 20)
+            fx_row(p, site, 1000, 1, 0, 0);
+        *vec_push(&p->marks) = (struct mark){.label = label,
+                                             .name = strpool_get(&r->strings, label),
+                                             .intervals = i,
+                                             .stamp = {.time_ns = i * SECOND,
+                                                       .vm_bytes = 200 * MIB,
+                                                       .rss_bytes = 2 * MIB + live + file,
+                                                       .anon_bytes = MIB + live,
+                                                       .live_bytes = live,
+                                                       .live_blocks = i,
+                                                       .allocations = i}};
+    }
+    p->duration_ns = 40 * SECOND;
+    expect_verdict(r, "warm-up", "RSS rose by 19.0 MiB up to event 20, and not since.", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_mapped),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_kept_before_the_first_look),
+        cmocka_unit_test(test_files_that_are_read),
         cmocka_unit_test(test_lost_beside_what_is_not_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
