@@ -345,12 +345,21 @@ static bool loses_at_most_marks(const struct growth *g)
     return g->mark && !t->stopped && (double)t->rises >= LOST_MARKS * (double)(g->count - 1);
 }
 
+/* Without marks nothing tells how often the program did what loses something: a little that is lost
+ * now and then is not what much more of RSS is about. */
+static bool is_lost_in_rss(const struct growth *g)
+{
+    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][0];
+    double rss = growth_last(g, GROWTH_RSS) - g->series[GROWTH_RSS][0];
+    return !g->mark && rss >= NOISE_MOST && lost < SHARE_LEAST * rss;
+}
+
 static bool leak_matters(const struct growth *g)
 {
     const struct trend *lost = &g->trends[GROWTH_LOST];
     double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
     enum growth_part most = growth_main_part(g);
-    if (!leaks_in_time(g))
+    if (!leaks_in_time(g) || is_lost_in_rss(g))
         return false;
     if (process_grows(g)) /* if nothing else is known to grow, it is about what is lost */
         others = most == GAIN_LOST || (loses_at_most_marks(g) && is_noise_of_rss(g, most))

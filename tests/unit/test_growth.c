@@ -212,6 +212,47 @@ static void test_lost_beside_what_is_not_explained(void **state)
                    "KiB free in the allocator + 55.");
 }
 
+/* Without marks: 32 bytes are lost now and then, while RSS gains 20 MiB in steps. Where RSS is flat,
+ * they are all that grows. */
+static struct recording *loses_now_and_then(uint64_t step)
+{
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    uint32_t thread = fx_thread(p, 100, "main");
+    uint32_t lost = fx_site(p, fx_node(p, 0, 0x1010), thread, DOMAIN_HEAP);
+    fx_symbol_table(r, p);
+    *vec_push(&p->scans) = (struct scan){.kind = SCAN_END, .time_ns = 61 * SECOND};
+    for (uint64_t i = 1; i <= 60; i++) {
+        uint64_t rss = 30 * MIB + i / 12 * step;
+        fx_interval(p, i * SECOND, MIB);
+        fx_row(p, lost, 32, 1, 0, 0);
+        *vec_push(&p->live) = (struct live_row){.site = lost,
+                                                .interval = (uint32_t)i - 1,
+                                                .reach = REACH_LOST,
+                                                .blocks = 1,
+                                                .bytes = 32,
+                                                .first_ns = i * SECOND - 1,
+                                                .last_ns = i * SECOND - 1};
+        *vec_push(&p->stamps) = (struct stamp){.time_ns = i * SECOND,
+                                               .vm_bytes = 200 * MIB,
+                                               .rss_bytes = rss,
+                                               .anon_bytes = rss - 10 * MIB,
+                                               .live_bytes = MIB + 32 * i,
+                                               .live_blocks = 100 + i,
+                                               .allocations = 100 + i};
+    }
+    vec_last(&p->scans)->row_count = p->live.count;
+    p->duration_ns = 61 * SECOND;
+    return r;
+}
+
+static void test_lost_without_marks(void **state)
+{
+    (void)state;
+    expect_verdict(loses_now_and_then(0), "leak", "It leaks 32 B per second: main", "");
+    expect_verdict(loses_now_and_then(4 * MIB), "warm-up", "RSS rose by 20.0 MiB", "");
+}
+
 /* Files are read into memory while the heap does hardly anything: no function of the heap is the
  * cause. */
 static void test_files_that_are_read(void **state)
@@ -250,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_kept_before_the_first_look),
         cmocka_unit_test(test_files_that_are_read),
+        cmocka_unit_test(test_lost_without_marks),
         cmocka_unit_test(test_lost_beside_what_is_not_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
