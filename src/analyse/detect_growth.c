@@ -97,6 +97,7 @@ void detect_growth(struct findings *f)
     g.pools = (struct places){0};
     for (size_t i = 0; i < g.sites.count; i++) {
         const struct growth_site *s = &g.sites.items[i];
+        f->basis.grown_bytes += (uint64_t)(s->bytes > 0 ? s->bytes : 0);
         if (s->domain == DOMAIN_MAPPED)
             note_mapped(f, &g, s);
         else if (s->domain == DOMAIN_POOL)

@@ -63,6 +63,8 @@ struct finding {
 /* What was examined, for the sentence about a program without findings. */
 struct findings_basis {
     bool growth_known; /* there were moments to compare, or the heap is too small to matter */
+    /* What all functions that grew have gained, also where that is too little for a finding. */
+    uint64_t grown_bytes;
     bool reach_known;
     /* Lost: including what only lost blocks lead to. */
     int64_t blocks_checked, lost_bytes, lost_blocks;

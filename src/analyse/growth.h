@@ -73,6 +73,8 @@ struct growth_rates {
 };
 
 #define GROWTH_STAMPS_LEAST 8 /* how many stamps are needed without marks */
+/* Sizes of the process must gain so many bytes: less may be the recorder's. */
+#define GROWTH_PROCESS_GAIN 262144.0
 
 struct growth_question {
     struct query query; /* process and focus */

@@ -166,8 +166,32 @@ struct rest {
     bool counted;  /* the gain of arenas is known, and is not part of these sums */
 };
 
+/* Divides the gain of anonymous memory where footprints do not say how it is divided. If there is a
+ * footprint near the last mark, what it has of each kind is a bound of what that kind gained. */
+static void guess_anonymous(struct growth_rates *r, const struct footprint *last, double span,
+                            const struct rest *rest)
+{
+    double *parts = r->parts, anonymous = rest->anonymous;
+    parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous);
+    parts[GAIN_MAPPED] = least_of(rest->mapped - rest->arenas, anonymous - parts[GAIN_ARENAS]);
+    /* Arenas become resident as they are filled, including those that were mapped earlier. */
+    if (rest->arenas > 0 && parts[GAIN_ARENAS] >= anonymous / 2)
+        parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
+    parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
+    if (!last)
+        return;
+    parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
+    parts[GAIN_FREE] =
+        fmin(parts[GAIN_FREE], (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
+    double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
+    parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
+    /* What was mapped earlier may have been touched since. */
+    parts[GAIN_MAPPED] += least_of(left - parts[GAIN_STACKS],
+                                   (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
+}
+
 /* The sums are exact; footprints only say how they are divided. */
-static void share_out(struct growth_rates *r, const struct footprint_pair *l,
+static void share_out(struct growth_rates *r, const struct footprint_pair *l, double span,
                       const struct rest *rest)
 {
     double *parts = r->parts, anonymous = rest->anonymous, shared = rest->shared;
@@ -185,6 +209,8 @@ static void share_out(struct growth_rates *r, const struct footprint_pair *l,
         parts[GAIN_MAPPED] = anonymous * mapped / all - parts[GAIN_ARENAS];
         parts[GAIN_STACKS] = anonymous * stacks / all;
         parts[GAIN_FREE] = anonymous * free / all;
+    } else {
+        guess_anonymous(r, l->last, span, rest); /* it was gained before the first footprint */
     }
     if (files + memory > 0) {
         parts[GAIN_FILES] = shared * files / (files + memory);
@@ -192,34 +218,17 @@ static void share_out(struct growth_rates *r, const struct footprint_pair *l,
     }
 }
 
-/* There are no two footprints. If the last one is near the last mark, what it has of each kind is a
- * bound of what that kind gained. */
+/* There are no two footprints. */
 static void guess(struct growth_rates *r, const struct footprint *last, bool is_near, double span,
                   const struct rest *rest)
 {
-    double *parts = r->parts, files = 0, anonymous = rest->anonymous, shared = rest->shared;
-    parts[GAIN_ARENAS] = least_of(rest->arenas, anonymous);
-    parts[GAIN_MAPPED] = least_of(rest->mapped - rest->arenas, anonymous - parts[GAIN_ARENAS]);
-    /* Arenas become resident as they are filled, including those that were mapped earlier. */
-    if (rest->arenas > 0 && parts[GAIN_ARENAS] >= anonymous / 2)
-        parts[GAIN_ARENAS] = anonymous - parts[GAIN_MAPPED];
-    parts[GAIN_FREE] = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED];
+    double *parts = r->parts, files = 0;
+    guess_anonymous(r, is_near ? last : NULL, span, rest);
     if (last && last->parts[PART_FILES] + last->parts[PART_SHARED] > 0)
         files = (double)last->parts[PART_FILES] /
                 (double)(last->parts[PART_FILES] + last->parts[PART_SHARED]);
-    if (last && is_near) {
-        parts[GAIN_MAPPED] = fmin(parts[GAIN_MAPPED], (double)last->parts[PART_MAPPED] / span);
-        parts[GAIN_FREE] = fmin(parts[GAIN_FREE],
-                                (double)(last->parts[PART_FREE] + last->parts[PART_HELD]) / span);
-        double left = anonymous - parts[GAIN_ARENAS] - parts[GAIN_MAPPED] - parts[GAIN_FREE];
-        parts[GAIN_STACKS] = least_of(left, (double)last->parts[PART_STACKS] / span);
-        /* What was mapped earlier may have been touched since. */
-        parts[GAIN_MAPPED] +=
-            least_of(left - parts[GAIN_STACKS],
-                     (double)last->parts[PART_MAPPED] / span - parts[GAIN_MAPPED]);
-    }
-    parts[GAIN_FILES] = shared * files;
-    parts[GAIN_SHARED] = shared - parts[GAIN_FILES];
+    parts[GAIN_FILES] = rest->shared * files;
+    parts[GAIN_SHARED] = rest->shared - parts[GAIN_FILES];
 }
 
 /* The share of arenas at their last reading, in what is mapped, which is known at every mark. */
@@ -265,16 +274,20 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double counted = g->arenas_counted ? gain[GROWTH_ARENAS] : 0;
     rest.anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
                      parts[GAIN_ROUNDING] - counted;
-    /* The recorder's memory at a mark is interpolated between footprints. If these are far away, it
-     * still cannot have gained more than everything that is not anonymous. */
-    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON];
+    /* The recorder's memory at a mark is interpolated between footprints. If it seems to have gained
+     * more than everything that is not anonymous, the rest is memory of its own threads, or the
+     * footprints are far away. */
+    double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON], own = 0;
     rest.shared = gain[GROWTH_SHARED];
-    if (rest.shared < 0 && not_anonymous > rest.shared)
+    if (rest.shared < 0 && not_anonymous > rest.shared) {
+        own = least_of(fmin(not_anonymous, 0) - rest.shared, rest.anonymous);
         rest.shared = fmin(not_anonymous, 0);
-    parts[GAIN_RECORDER] = not_anonymous - rest.shared;
+    }
+    rest.anonymous -= own;
+    parts[GAIN_RECORDER] = not_anonymous - rest.shared + own;
     const struct footprint *last = nearest(g, begin, end, g->stamp[end]->time_ns, NULL);
     if (l.first)
-        share_out(&r, &l, &rest);
+        share_out(&r, &l, span, &rest);
     else
         guess(&r, last, last && is_near(g, last, begin, end), span, &rest);
     parts[GAIN_ARENAS] += counted;

@@ -10,8 +10,6 @@
 #define KIB 1024.0
 #define MIB (1024 * KIB)
 
-/* Sizes of the process must gain so many bytes: less may be the recorder's. */
-#define PROCESS_GAIN (256 * KIB)
 /* If there are no marks, growth must last so many seconds (less is the program's start), and gain
  * this share of the size. */
 #define TIME_LEAST 1.0
@@ -24,8 +22,12 @@
 #define STEPS_SHARE 0.05
 #define LOST_SHARE  0.1 /* lost blocks decide the verdict from this share of the growth on */
 /* If blocks were lost between so many pairs of marks, it happens again and again. */
-#define LOST_RISES  3
-#define LOST_MUCH   (64 * KIB) /* lost bytes that count even if it happened less often */
+#define LOST_RISES 3
+#define LOST_MUCH  (64 * KIB) /* lost bytes that count even if it happened less often */
+/* If blocks were lost before this share of the marks, it happens at nearly every mark. Then RSS must
+ * gain so many bytes for unknown reasons to decide the verdict instead. */
+#define LOST_MARKS  0.9
+#define NOISE_MOST  (1 * MIB)
 #define LIVE_MUCH   (64 * KIB) /* live bytes that count in any process */
 #define SHARE_LEAST 0.01       /* less than this share of RSS is not worth a verdict */
 #define LIVE_SHARE  0.25 /* growing live blocks decide from this share of the gain of RSS on */
@@ -138,8 +140,8 @@ bool growth_grows(const struct growth *g, enum growth_line line)
     if (is_exact(g, line))
         return ramp || t->steady;
     double gain = gain_since(g, line, t->skipped);
-    return gain >= PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
-                                             gain >= STEPS_SHARE * growth_last(g, line)));
+    return gain >= GROWTH_PROCESS_GAIN && (ramp || (t->steady && gain >= STEPS_GAIN &&
+                                                    gain >= STEPS_SHARE * growth_last(g, line)));
 }
 
 /* Is enough lost between the marks to be worth mentioning? Each lost block is a fact. But little
@@ -160,7 +162,7 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     if (!g->known)
         return false;
     double rise = growth_last(g, line) - g->series[line][0], rss = growth_last(g, GROWTH_RSS);
-    double least = is_exact(g, line) ? RISE_LEAST : PROCESS_GAIN;
+    double least = is_exact(g, line) ? RISE_LEAST : GROWTH_PROCESS_GAIN;
     if (line == GROWTH_RSS)
         rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
     rise -= noise_of_live(g, line);
@@ -341,14 +343,40 @@ static enum growth_verdict kind_of_growth(const struct growth *g)
     }
 }
 
+/* Blocks, mappings and files have series of their own. Of the rest of RSS only the sum is known,
+ * which may gain up to NOISE_MOST without a cause that tidemark can name. */
+static bool is_noise_of_rss(const struct growth *g, enum growth_part part)
+{
+    return (part == GAIN_FREE || part == GAIN_STACKS || part == GAIN_OTHER) &&
+           g->rates.rss * growth_span(g, g->rates.begin, g->rates.end) < NOISE_MOST;
+}
+
+static bool loses_at_most_marks(const struct growth *g)
+{
+    const struct trend *t = &g->trends[GROWTH_LOST];
+    return g->mark && !t->stopped && (double)t->rises >= LOST_MARKS * (double)(g->count - 1);
+}
+
+/* Without marks it is not known how often the program ran the code that loses blocks. A few lost
+ * bytes do not decide the verdict if RSS gained much more. */
+static bool is_lost_in_rss(const struct growth *g)
+{
+    double lost = growth_last(g, GROWTH_LOST) - g->series[GROWTH_LOST][0];
+    double rss = growth_last(g, GROWTH_RSS) - g->series[GROWTH_RSS][0];
+    return !g->mark && rss >= NOISE_MOST && lost < SHARE_LEAST * rss;
+}
+
 static bool leak_matters(const struct growth *g)
 {
     const struct trend *lost = &g->trends[GROWTH_LOST];
     double rate = lost->rate > 0 ? lost->rate : lost->slope, others = 0;
-    if (!leaks_in_time(g))
+    enum growth_part most = growth_main_part(g);
+    if (!leaks_in_time(g) || is_lost_in_rss(g))
         return false;
     if (process_grows(g)) /* if nothing else is known to grow, the verdict is about what is lost */
-        others = growth_main_part(g) == GAIN_LOST ? 0 : g->rates.rss;
+        others = most == GAIN_LOST || (loses_at_most_marks(g) && is_noise_of_rss(g, most))
+                     ? 0
+                     : g->rates.rss;
     else if (growth_grows(g, GROWTH_LIVE))
         others = g->trends[GROWTH_LIVE].slope;
     return !(rate < LOST_SHARE * others);

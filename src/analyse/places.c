@@ -120,14 +120,24 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
     return best;
 }
 
+/* Is it the C library or its loader? Their lines are known if their debug information is installed.
+ */
+static bool is_of_libc(const char *module)
+{
+    static const char *const names[] = {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(module, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 static bool is_own(const struct places *p, uint32_t call)
 {
     static const char *const libraries[] = {"/site-packages/", "/dist-packages/", "/lib/python",
                                             "/usr/include/"};
     const struct call_frame *frame = places_frame(p, call);
     const char *file = frame->file ? frame_table_string(&p->total.frames, frame->file) : "<";
-    if (*file == '<' ||
-        strncmp(frame_table_string(&p->total.frames, frame->name), "__libc_", 7) == 0)
+    if (*file == '<' || is_of_libc(frame_table_string(&p->total.frames, frame->module)))
         return false;
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strstr(file, libraries[i]))
@@ -147,4 +157,10 @@ uint32_t places_own(const struct places *p, uint32_t call)
 const struct call_frame *places_frame(const struct places *p, uint32_t call)
 {
     return &p->total.frames.frames.items[p->total.tree.frame.items[call]];
+}
+
+bool places_same_function(const struct places *p, uint32_t a, uint32_t b)
+{
+    const struct call_frame *x = places_frame(p, a), *y = places_frame(p, b);
+    return x->name == y->name && x->module == y->module;
 }

@@ -39,6 +39,8 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
 /* The call itself, or the innermost of its callers that the user wrote: not in a library of
  * Python's, and with a known source if any of them has one. */
 uint32_t places_own(const struct places *p, uint32_t call);
+/* Are both calls of the same function? A function has one place for each of its callers. */
+bool places_same_function(const struct places *p, uint32_t a, uint32_t b);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);
 

@@ -48,11 +48,16 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
             b->lost_blocks, b->lost_blocks == 1 ? "was" : "were", b->lost_bytes);
     else
         strbuf_puts(out, "; blocks are not classified as lost or reachable");
-    say(out,
-        "; %r; temporary blocks take about %P %% of the time; rounding takes %P %% of the heap",
-        b->growth_known ? "no function grew throughout the run"
-                        : "whether a function grew throughout the run is not known (too few "
-                          "moments to compare)",
+    if (b->grown_bytes)
+        say(out,
+            "; functions that grew gained %B, none of them much ('tidemark growth' lists them)",
+            b->grown_bytes);
+    else
+        say(out, "; %r",
+            b->growth_known ? "no function grew throughout the run"
+                            : "whether a function grew throughout the run is not known (too few "
+                              "moments to compare)");
+    say(out, "; temporary blocks take about %P %% of the time; rounding takes %P %% of the heap",
         b->temporary_share * 100, b->overhead_share * 100);
     if (b->residency_known)
         say(out, "; %B were never touched", b->untouched_bytes);

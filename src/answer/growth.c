@@ -7,10 +7,12 @@
 #include "answer/growth_account.h"
 #include "answer/json_parts.h"
 #include "answer/leaks.h"
+#include "answer/location.h"
 #include "answer/placed.h"
 #include "answer/units.h"
 
 #define UNIT_WIDTH 14 /* columns of a title */
+#define PAIR_WIDTH 15 /* columns for a function, and for its caller */
 
 static const char *const line_names[GROWTH_SHOWN] = {"live", "rss", "vm"};
 const char *const growth_line_titles[GROWTH_SHOWN] = {"live", "RSS", "VM"};
@@ -195,6 +197,27 @@ static struct cell get_rate(struct spot s)
     return CELL_OF(t->end > t->begin ? t->rate : t->slope);
 }
 
+/* The function, with its caller if another row has the same function. */
+static struct cell get_shown_function(struct spot s)
+{
+    const struct growth *g = growth_of(s);
+    const struct growth_site *site = s.row;
+    const struct places *p = growth_places(g, site->domain);
+    uint32_t caller = site->call == CALL_NONE ? 0 : p->total.tree.parent.items[site->call];
+    size_t same = 0;
+    for (size_t i = 0; caller && i < g->sites.count + g->other.count; i++) {
+        const struct growth_site *other = growth_site_at(g, i);
+        same += other->domain == site->domain && places_same_function(p, site->call, other->call);
+    }
+    if (same < 2)
+        return placed_function(s);
+    const struct placed own = {p, site->call, site->leaf}, from = {p, caller, site->leaf};
+    location_name(s.made, placed_name(&own), PAIR_WIDTH);
+    strbuf_puts(s.made, " < ");
+    location_name(s.made, placed_name(&from), PAIR_WIDTH);
+    return CELL_OF(s.made->data);
+}
+
 static const char *title_of_function(const void *answer)
 {
     return ((const struct listed *)answer)->growth->sites.count ? "function that grows"
@@ -218,7 +241,7 @@ static const struct column_def site_columns[] = {
     {NULL, "since", COLUMN_COUNT, .get = get_shown_moment},
     {NULL, "until", COLUMN_COUNT, .get = get_shown_moment, .number = 1},
     {NULL, "lost", COLUMN_BYTES, .get = get_shown_lost},
-    {NULL, NULL, COLUMN_NAME, .get = placed_function, .title_of = title_of_function},
+    {NULL, NULL, COLUMN_NAME, .get = get_shown_function, .title_of = title_of_function},
     {NULL, "place", COLUMN_PATH, .get = placed_path},
     {"grows", NULL, COLUMN_WORD, SITE(grows), .json_if = COLUMN_NEVER},
     {"domain", NULL, COLUMN_WORD, .get = get_domain},

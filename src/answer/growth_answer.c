@@ -1,5 +1,6 @@
 /* The answer of growth: what grows, by how much, since when, and who does it; and the account. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/say.h"
 #include "answer/growth.h"
@@ -59,35 +60,129 @@ static int64_t weight(const struct growth_site *s, bool lost)
     return lost ? s->lost_bytes : s->bytes;
 }
 
+/* A function that several others call is a site for each of them; a sentence names it once. */
+struct named {
+    const struct growth_site *site; /* its largest site */
+    int64_t weight;                 /* the bytes of all its sites */
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    return (x->weight < y->weight) - (x->weight > y->weight);
+}
+
 /* The functions of a domain, those that lost or gained most first; false: there are none. */
 static bool name_functions(const struct growth *g, enum domain domain, bool lost,
                            struct strbuf *out)
 {
-    const struct growth_site *named[NAMED] = {0};
-    size_t all = g->sites.count + g->other.count, count = 0, more = 0;
-    int64_t most = 0;
-    for (size_t i = 0; i < all; i++)
-        if (growth_site_at(g, i)->domain == domain && weight(growth_site_at(g, i), lost) > most)
-            most = weight(growth_site_at(g, i), lost);
-    for (size_t i = 0; i < all && most > 0; i++) {
+    const struct places *places = growth_places(g, domain);
+    VEC(struct named) all = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
         const struct growth_site *s = growth_site_at(g, i);
-        if (s->domain != domain || (double)weight(s, lost) < NAME_LEAST * (double)most)
+        size_t at = 0;
+        if (s->domain != domain || weight(s, lost) <= 0)
             continue;
-        size_t at = count < NAMED ? count++ : NAMED;
-        more += at == NAMED;
-        for (; at > 0 && weight(named[at - 1], lost) < weight(s, lost); at--)
-            if (at < NAMED)
-                named[at] = named[at - 1];
-        if (at < NAMED)
-            named[at] = s;
+        while (at < all.count && (domain == DOMAIN_POOL ||
+                                  !places_same_function(places, all.items[at].site->call, s->call)))
+            at++;
+        if (at == all.count)
+            *vec_push(&all) = (struct named){s, 0};
+        all.items[at].weight += weight(s, lost);
+        if (weight(s, lost) > weight(all.items[at].site, lost))
+            all.items[at].site = s;
     }
-    for (size_t i = 0; i < count; i++) {
-        strbuf_puts(out, i ? more ? ", " : ", and " : ": ");
-        place_words(growth_places(g, domain), domain, named[i]->call, out);
+    if (all.count)
+        qsort(all.items, all.count, sizeof *all.items, by_weight);
+    while (count < all.count &&
+           (double)all.items[count].weight >= NAME_LEAST * (double)all.items[0].weight)
+        count++;
+    for (size_t i = 0; i < count && i < NAMED; i++) {
+        strbuf_puts(out, i == 0 ? ": " : count > NAMED ? ", " : ", and ");
+        place_words(places, domain, all.items[i].site->call, out);
     }
-    if (more)
-        say(out, ", and %N other(s)", more);
+    if (count > NAMED)
+        say(out, ", and %N other(s)", count - NAMED);
+    vec_release(&all);
     return count > 0;
+}
+
+/* --- what rose, if nothing continues to grow --- */
+
+static const struct {
+    enum growth_line line;
+    const char *name;
+} risen_lines[] = {{GROWTH_LIVE, "The live heap"},
+                   {GROWTH_RSS, "RSS"},
+                   {GROWTH_SHARED, "Shared memory and files"},
+                   {GROWTH_MAPPED, "The memory that it maps itself"},
+                   {GROWTH_POOLS, "The memory in its pools"},
+                   {GROWTH_ARENAS, "The memory of small Python objects"},
+                   {GROWTH_ANON, "Anonymous memory"},
+                   {GROWTH_VM, "VM"}};
+#define RISEN_LINES (sizeof risen_lines / sizeof *risen_lines)
+
+/* The first of these lines that rose; RISEN_LINES: none did. */
+static size_t risen_line(const struct growth *g)
+{
+    size_t i = 0;
+    while (i < RISEN_LINES && !growth_rose(g, risen_lines[i].line))
+        i++;
+    return i;
+}
+
+/* The part that is most of what RSS gained from the first moment to the last; GROWTH_PARTS: there is
+ * no such part. */
+static enum growth_part most_of_gain(const struct growth *g)
+{
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    const struct growth_account *a = &g->account;
+    double span = growth_span(g, 0, g->count - 1);
+    int most = 0;
+    if (a->last && span > 0) /* not more than there is at the end */
+        all.parts[GAIN_FREE] =
+            fmin(all.parts[GAIN_FREE], ((double)growth_account_part(a, PART_FREE) +
+                                        (double)growth_account_part(a, PART_HELD)) /
+                                           span);
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (all.parts[i] > all.parts[most])
+            most = i;
+    return all.parts[most] >= all.rss / 2 ? (enum growth_part)most : GROWTH_PARTS;
+}
+
+/* Names functions only if they caused the rise that the first sentence describes. */
+static bool name_functions_of_rise(const struct growth *g, struct strbuf *out)
+{
+    size_t i = risen_line(g);
+    enum growth_line line = i < RISEN_LINES ? risen_lines[i].line : GROWTH_LIVE;
+    if (line == GROWTH_RSS || line == GROWTH_ANON) {
+        enum growth_part most = most_of_gain(g);
+        line = most == GAIN_MAPPED || (most == GAIN_ARENAS && !g->arenas_are_live)  ? GROWTH_MAPPED
+               : most == GAIN_LOST || most == GAIN_REACHABLE || most == GAIN_ARENAS ? GROWTH_LIVE
+                                                                                    : GROWTH_LINES;
+    }
+    switch (line) {
+    case GROWTH_LIVE:
+        return name_functions(g, DOMAIN_HEAP, false, out) ||
+               (i == RISEN_LINES && name_functions(g, DOMAIN_MAPPED, false, out));
+    case GROWTH_ARENAS:
+        return name_functions(g, g->arenas_are_live ? DOMAIN_HEAP : DOMAIN_MAPPED, false, out);
+    case GROWTH_POOLS:
+        return name_functions(g, DOMAIN_POOL, false, out);
+    case GROWTH_MAPPED:
+    case GROWTH_VM:
+        return name_functions(g, DOMAIN_MAPPED, false, out);
+    default:
+        return false;
+    }
+}
+
+/* false: it is only known that RSS grows, so no function is known to be the cause. */
+static bool blocks_grow(const struct growth *g)
+{
+    return growth_grows(g, GROWTH_POOLS) || growth_grows(g, GROWTH_ARENAS) ||
+           growth_grows(g, GROWTH_LIVE);
 }
 
 static bool name_functions_of_verdict(const struct growth *g, struct strbuf *out)
@@ -96,6 +191,8 @@ static bool name_functions_of_verdict(const struct growth *g, struct strbuf *out
     case VERDICT_LEAK:
         return name_functions(g, DOMAIN_HEAP, true, out);
     case VERDICT_GROWTH:
+        if (!blocks_grow(g))
+            return false;
         return (growth_grows(g, GROWTH_POOLS) && name_functions(g, DOMAIN_POOL, false, out)) ||
                (growth_main_part(g) == GAIN_ARENAS && !g->arenas_are_live &&
                 name_functions(g, DOMAIN_MAPPED, false, out)) ||
@@ -106,8 +203,7 @@ static bool name_functions_of_verdict(const struct growth *g, struct strbuf *out
     case VERDICT_ADDRESS_SPACE:
         return name_functions(g, DOMAIN_MAPPED, false, out);
     case VERDICT_WARM_UP:
-        return name_functions(g, DOMAIN_HEAP, false, out) ||
-               name_functions(g, DOMAIN_MAPPED, false, out);
+        return name_functions_of_rise(g, out);
     case VERDICT_FRAGMENTATION:
         if (!g->account.pins.count)
             return false;
@@ -219,56 +315,37 @@ static void kept_words(const struct growth *g, struct strbuf *out)
  * to the last. */
 static void most_of_rss(const struct growth *g, struct strbuf *out)
 {
-    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
-    const struct growth_account *a = &g->account;
-    double span = growth_span(g, 0, g->count - 1);
-    int most = 0;
-    if (a->last && span > 0) /* not more than there is at the end */
-        all.parts[GAIN_FREE] =
-            fmin(all.parts[GAIN_FREE], ((double)growth_account_part(a, PART_FREE) +
-                                        (double)growth_account_part(a, PART_HELD)) /
-                                           span);
-    for (int i = 0; i < GROWTH_PARTS; i++)
-        if (all.parts[i] > all.parts[most])
-            most = i;
-    if (all.parts[most] >= all.rss / 2)
-        say(out, ", most of it %s", part_title((enum growth_part)most));
+    enum growth_part most = most_of_gain(g);
+    if (most < GROWTH_PARTS)
+        say(out, ", most of it %s", part_title(most));
+}
+
+static bool rises_surely(const struct trend *t)
+{
+    return t->model == TREND_RAMP && t->sure && t->slope > 0;
 }
 
 static void rise_words(const struct growth *g, struct strbuf *out)
 {
-    static const struct {
-        enum growth_line line;
-        const char *name;
-    } lines[] = {{GROWTH_LIVE, "The live heap"},
-                 {GROWTH_RSS, "RSS"},
-                 {GROWTH_SHARED, "Shared memory and files"},
-                 {GROWTH_MAPPED, "The memory that it maps itself"},
-                 {GROWTH_POOLS, "The memory in its pools"},
-                 {GROWTH_ARENAS, "The memory of small Python objects"},
-                 {GROWTH_ANON, "Anonymous memory"},
-                 {GROWTH_VM, "VM"}};
-    size_t i = 0, count = sizeof lines / sizeof *lines;
-    while (i < count && !growth_rose(g, lines[i].line))
-        i++;
-    if (i == count) { /* below the noise of all the others */
+    size_t i = risen_line(g);
+    if (i == RISEN_LINES) { /* below the noise of all the others */
         say(out, "Functions gained %B, not steadily, and the process as a whole did not",
             (double)g->gained_bytes);
         return;
     }
-    const struct trend *t = &g->trends[lines[i].line];
-    const double *y = g->series[lines[i].line];
-    say(out, "%r rose by %B", lines[i].name, y[g->count - 1] - y[0]);
+    const struct trend *t = &g->trends[risen_lines[i].line];
+    const double *y = g->series[risen_lines[i].line];
+    say(out, "%r rose by %B", risen_lines[i].name, y[g->count - 1] - y[0]);
     if (t->model == TREND_PLATEAU && t->end > t->begin) {
         strbuf_puts(out, " up to ");
         growth_moment(g, t->end, out);
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
-    } else if (t->model == TREND_RAMP && t->sure && t->slope > 0) {
+    } else if (rises_surely(t)) {
         /* It rises steadily, and yet there is no verdict: it may be the recorder's own memory, for
          * example. */
-        if (g->mark && lines[i].line == GROWTH_RSS)
+        if (g->mark && risen_lines[i].line == GROWTH_RSS)
             most_of_rss(g, out);
         else if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
@@ -350,14 +427,19 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
 }
 
 /* The part of the gain of RSS that the first sentence explains. */
-static bool is_explained(const struct growth *g, const struct growth_rates *r)
+static double explained_of_rss(const struct growth *g, const struct growth_rates *r)
 {
     enum growth_part most = growth_main_part(g);
     double explained = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
-                       : most < GROWTH_PARTS      ? r->parts[most]
+                       : most < GAIN_OTHER        ? r->parts[most]
                                                   : 0;
-    explained += g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0;
-    return r->rss <= 0 || explained >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
+    return explained +
+           (g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0);
+}
+
+static bool is_explained(const struct growth *g, const struct growth_rates *r)
+{
+    return r->rss <= 0 || explained_of_rss(g, r) >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
 }
 
 /* The first sentence is about the time in which it grew; before and after that, RSS may have gained
@@ -365,7 +447,10 @@ static bool is_explained(const struct growth *g, const struct growth_rates *r)
 static void rest_of_rss(const struct growth *g, struct strbuf *out)
 {
     struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
-    if (!growth_rose(g, GROWTH_RSS) || is_explained(g, &all)) {
+    double rest = all.rss - all.parts[GAIN_RECORDER] - explained_of_rss(g, &all);
+    bool rises = rises_surely(&g->trends[GROWTH_RSS]) &&
+                 rest * growth_span(g, 0, g->count - 1) >= GROWTH_PROCESS_GAIN;
+    if (!(rises || growth_rose(g, GROWTH_RSS)) || is_explained(g, &all)) {
         strbuf_puts(out, " RSS otherwise stays flat.");
         return;
     }

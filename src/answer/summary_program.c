@@ -31,7 +31,7 @@ static void add_command(const struct profile *p, bool with_path, size_t width, s
     for (size_t i = 0; i < p->command.count; i++) {
         strbuf_puts(&text, i ? " " : "");
         summary_argument(&text,
-                         i || with_path ? p->command.items[i] : path_base(p->command.items[i]));
+                         i || with_path ? p->command.items[i] : path_program(p->command.items[i]));
     }
     say(&clean, "%s", text.data);
     table_front(out, clean.data, width);
@@ -90,7 +90,7 @@ void summary_ending(const struct profile *p, struct strbuf *out)
 void summary_program_name(const struct profile *p, struct strbuf *out)
 {
     const char *path = p->command.count ? p->command.items[0] : p->executable;
-    unit_text(out, path && *path ? path_base(path) : "[unknown]");
+    unit_text(out, path && *path ? path_program(path) : "[unknown]");
 }
 
 void summary_program(const struct profile *p, const struct style *s, struct strbuf *out)

@@ -1,5 +1,5 @@
 /*
- * path: the last part of a path.
+ * path: the last part of a path, and the name of a program.
  */
 #ifndef TIDE_BASE_PATH_H
 #define TIDE_BASE_PATH_H
@@ -11,6 +11,14 @@ static inline const char *path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The same for the first argument of a process. It is a path, or a title that the process has written
+ * over its arguments, such as "nginx: master process /usr/sbin/nginx", which is kept as it is. */
+static inline const char *path_program(const char *command)
+{
+    const char *colon = strstr(command, ": ");
+    return colon && !memchr(command, '/', (size_t)(colon - command)) ? command : path_base(command);
 }
 
 #endif

@@ -132,7 +132,7 @@ static int add_run(const struct db *d, const struct recording *r, const struct p
     int64_t inputs = p->merge ? (int64_t)p->merge->inputs.count : 1;
     int code = insert(
         d, "INSERT INTO run VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, nullif(?, -1), nullif(?, 0), ?, ?)",
-        err, "ttttiiiiiii", file, command.data, path_base(path ? path : ""),
+        err, "ttttiiiiiii", file, command.data, path_program(path ? path : ""),
         program->host ? program->host : "", (int64_t)program->pid,
         (int64_t)r->profiles.items[0].start_unix_ns, (int64_t)p->duration_ns,
         (int64_t)program->exit_code, (int64_t)program->signal,

@@ -177,7 +177,7 @@ static char *ingest_request(const struct push *w, const struct profile *p,
 {
     struct strbuf series = {0}, out = {0};
     char *name = push_name_of(w->name            ? w->name
-                              : p->command.count ? path_base(p->command.items[0])
+                              : p->command.count ? path_program(p->command.items[0])
                                                  : "");
     strbuf_puts(&series, name);
     strbuf_puts(&series, "{");

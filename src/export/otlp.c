@@ -239,7 +239,7 @@ static void put_resource(const struct otlp *o, struct strbuf *out)
     const struct export *e = o->writer->export;
     const struct profile *p = o->writer->table->profile;
     struct strbuf m = {0};
-    const char *program = p->command.count ? path_base(p->command.items[0]) : "";
+    const char *program = p->command.count ? path_program(p->command.items[0]) : "";
     const char *service = e->service ? e->service : program;
     if (*service)
         RESOURCE_TEXT(&m, "service.name", service);

@@ -334,7 +334,7 @@ def test_children_that_never_allocate(t):
     with program(t) as p:
         code = p.code()
         attached = Attached(t, p.pid)
-        p.tell("silent 2")
+        p.tell("silent 8")
 
         def children():
             found = []
@@ -342,7 +342,7 @@ def test_children_that_never_allocate(t):
                 with open("/proc/%d/task/%s/children" % (p.pid, tid)) as text:
                     found += [int(child) for child in text.read().split()]
             return found
-        eventually("its children are there", lambda: len(children()) == 2)
+        eventually("its children are there", lambda: len(children()) == 8)
         try:
             attached.detach()
             for child in children():

@@ -122,6 +122,15 @@ def test_freed_after_the_last_mark(t):
         t.equal("says so of " + kind, sum("freed 185.5 KiB of their gain after the last mark" in e for e in growth["evidence"]), int(freed > 0))
 
 
+def test_one_function_for_several(t):
+    """A function that allocates for others is named once in the answer, and has a row for each of its callers."""
+    profile = record(t, "wrapped", 20, 1)
+    text = t.run("growth", profile)[0]
+    t.equal("verdict", text.split(":")[0], "growth")
+    t.equal("named once", text.split("\n\n")[0].count("grab"), 1)
+    t.equal("rows", re.findall(r"grab < (\w+)", text), ["first", "second"])
+
+
 def test_functions_explain_the_gain(t):
     """An array that doubles for ever is no ramp, but most of what was gained."""
     profile = record(t, "history", 40, 1)

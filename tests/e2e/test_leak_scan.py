@@ -160,6 +160,14 @@ def test_forked_child(t):
     t.equal("child", child[-1].sizes(), {"reachable": [2032], "lost": [2033]})
 
 
+def test_killed_meanwhile(t):
+    """The memory of a process that is killed is gone. What was not read by then says nothing about what is lost."""
+    profile = t.record(t.build("killed_at_end.c", "-O1"), opts=("--scan=full",))
+    for process in t.report(profile)["processes"]:
+        leaks = t.ask(profile, "leaks", "--process", str(process["pid"]))["totals"]
+        t.equal("lost by %d" % process["pid"], leaks["lost_bytes"], 0)
+
+
 def test_mappings_of_the_program(t):
     t.equal("blocks", scans(t, t.record(program(t), "mapped"))[-1].sizes(), {"reachable": [2040, 2041]})
 

@@ -45,6 +45,26 @@ SITE static void linked(void)
     chain = l;
 }
 
+/* Calls malloc for others. */
+SITE static struct link *grab(size_t size)
+{
+    return FILLED(size);
+}
+
+SITE static void first(void)
+{
+    struct link *l = grab(10000);
+    l->next = chain;
+    chain = l;
+}
+
+SITE static void second(void)
+{
+    struct link *l = grab(8000);
+    l->next = chain;
+    chain = l;
+}
+
 /* Asked for any of 40 entries, which it makes when it is first asked. */
 SITE static void cached(void)
 {
@@ -164,6 +184,8 @@ int main(int argc, char **argv)
             noise();
         else if (strcmp(kind, "reachable") == 0 || strcmp(kind, "cleared") == 0)
             linked();
+        else if (strcmp(kind, "wrapped") == 0)
+            first(), second();
         else if (strcmp(kind, "items") == 0)
             lost((size_t)items * ITEM);
         else if (strcmp(kind, "cache") == 0)

@@ -1,5 +1,5 @@
 """own_lines.py HOW: what one line of a script makes others hold.
-  library: a string of 24 MB that the json module makes
+  library: strings of 24 MB in all that the json module makes
   objects: 250,000 small dictionaries, in arenas of the interpreter
   little:  nothing to speak of"""
 import json
@@ -8,7 +8,7 @@ import time
 
 
 def load():
-    return json.dumps(["x" * 1000] * 24000)  # own: library
+    return list(json.JSONEncoder().iterencode(["x" * 1000] * 24000))  # own: library
 
 
 def explode():
@@ -19,8 +19,9 @@ def explode():
 
 
 def main():
+    begun = time.monotonic()
     held = {"library": load, "objects": explode, "little": list}[sys.argv[1]]()
-    time.sleep(0.3)
+    time.sleep(0.3 + time.monotonic() - begun)  # so that it neither grows until the end nor has a short peak
     return held
 
 

@@ -2,6 +2,7 @@
 #include "test_model_fixture.h"
 
 #include "analyse/findings.h"
+#include "analyse/places.h"
 #include "analyse/wrappers.h"
 #include "answer/findings.h"
 
@@ -249,6 +250,40 @@ static void test_wrappers(void **state)
     expect_hint("app+0x60alloc", 2, 1000, 0, NULL); /* no name */
 }
 
+/* A library without lines, called by a thread: that libc has lines does not make its code the
+ * user's. */
+static void test_whose_code_it_is(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    fx_symbol_table(r, p);
+    fx_symbols(
+        r, p, 0x2010, 1,
+        (struct sym[]){{"start_thread", "/lib/libc.so.6", "./nptl/pthread_create.c", 442, 0}});
+    fx_symbols(r, p, 0x2020, 1, (struct sym[]){{"reserve", "/lib/libjvm.so", NULL, 0, 0}});
+    uint32_t thread = fx_thread(p, 100, "main");
+    uint32_t top = fx_node(p, 0, 0x2010), under_main = fx_node(p, fx_node(p, 0, 0x1010), 0x2010);
+    fx_site(p, fx_node(p, top, 0x2020), thread, DOMAIN_HEAP);
+    fx_site(p, fx_node(p, under_main, 0x2020), thread, DOMAIN_HEAP);
+    fx_interval(p, SECOND, PEAK);
+    fx_row(p, 0, 1000, 1, 0, 0);
+    fx_row(p, 1, 1000, 1, 0, 0);
+    p->duration_ns = SECOND;
+    struct query q = {.top = QUERY_ALL};
+    struct places places;
+    struct err err = {{0}};
+    assert_int_equal(places_init(&places, r, &q, &err), 0);
+    static const char *const names[] = {"reserve", "main"};
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t own = places_own(&places, places.total.tree.site_call[i]);
+        const struct call_frame *frame = places_frame(&places, own);
+        assert_string_equal(frame_table_string(&places.total.frames, frame->name), names[i]);
+    }
+    places_release(&places);
+    recording_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_too_few_moments),
         cmocka_unit_test(test_look_is_no_work),
         cmocka_unit_test(test_own_labels),
+        cmocka_unit_test(test_whose_code_it_is),
         cmocka_unit_test(test_wrappers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

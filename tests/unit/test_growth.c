@@ -96,12 +96,203 @@ static void test_rounding(void **state)
     recording_free(r);
 }
 
+/* --- a small leak at every mark, beside memory that the allocator keeps ------------------------- */
+
+#define EVENTS 100
+#define LOST   512
+#define KIB    UINT64_C(1024)
+
+/* Of mark i, from 1: up and down, and not the same twice. */
+static uint64_t noise(uint64_t i)
+{
+    return i * 7919 * 104729 % (200 * KIB);
+}
+
+/* Resident memory beyond live blocks: most of it comes with the first marks. */
+static uint64_t kept(uint64_t i, uint64_t each)
+{
+    return 300 * KIB * i / (i + 10) + each * i;
+}
+
+static void add_footprint(struct profile *p, uint64_t i, uint64_t free_bytes, uint64_t rss_bytes)
+{
+    struct footprint f = {.kind = i == EVENTS ? FOOTPRINT_EXIT : FOOTPRINT_MARK,
+                          .time_ns = i * SECOND + 1,
+                          .rss_bytes = rss_bytes,
+                          .live_bytes = MIB + noise(i) + i * LOST};
+    f.parts[PART_LIVE] = f.live_bytes;
+    f.parts[PART_FREE] = free_bytes;
+    f.parts[PART_TEXT] = rss_bytes - f.live_bytes - free_bytes;
+    *vec_push(&p->footprints) = f;
+}
+
+/* 512 bytes are lost before each mark. Resident memory gains "each" bytes at each mark beside, which
+ * nothing explains. The first footprint is from after mark 31. */
+static struct recording *loses_a_little(uint64_t each)
+{
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    uint32_t thread = fx_thread(p, 100, "main"), label = strpool_add(&r->strings, "event");
+    uint32_t lost = fx_site(p, fx_node(p, 0, 0x1010), thread, DOMAIN_HEAP);
+    uint32_t held = fx_site(p, fx_node(p, 0, 0x1020), thread, DOMAIN_HEAP);
+    fx_symbol_table(r, p);
+    *vec_push(&p->scans) = (struct scan){.kind = SCAN_END, .time_ns = EVENTS * SECOND + 2};
+    for (uint64_t i = 1; i <= EVENTS; i++) {
+        fx_interval(p, i * SECOND, 2 * MIB);
+        fx_row(p, lost, LOST, 1, 0, 0);
+        fx_row(p, held, MIB + noise(i), 1, 0, 0);
+        if (i > 1) { /* the one before is freed */
+            struct row *row = vec_last(&p->rows);
+            row->columns[COL_FREES] = 1;
+            row->columns[COL_FREED] = MIB + noise(i - 1);
+            row->columns[COL_USABLE_FREED] = MIB + noise(i - 1) + 8;
+        }
+        *vec_push(&p->live) = (struct live_row){.site = lost,
+                                                .interval = (uint32_t)i - 1,
+                                                .reach = REACH_LOST,
+                                                .blocks = 1,
+                                                .bytes = LOST,
+                                                .usable = LOST + 8,
+                                                .first_ns = i * SECOND - 1,
+                                                .last_ns = i * SECOND - 1};
+        uint64_t anonymous = MIB + 200 * KIB + i * LOST + kept(i, each);
+        *vec_push(&p->marks) = (struct mark){.label = label,
+                                             .name = strpool_get(&r->strings, label),
+                                             .intervals = i,
+                                             .stamp = {.time_ns = i * SECOND,
+                                                       .vm_bytes = 200 * MIB,
+                                                       .rss_bytes = 2 * MIB + anonymous,
+                                                       .anon_bytes = anonymous,
+                                                       .live_bytes = MIB + noise(i) + i * LOST,
+                                                       .live_blocks = i + 1,
+                                                       .allocations = 2 * i}};
+        if (i == 31)
+            add_footprint(p, i, 400 * KIB, 2 * MIB + anonymous);
+        if (i == EVENTS)
+            add_footprint(p, i, 300 * KIB, 2 * MIB + anonymous);
+    }
+    vec_last(&p->scans)->row_count = p->live.count;
+    p->duration_ns = EVENTS * SECOND + 3;
+    return r;
+}
+
+static void expect_verdict(struct recording *r, const char *verdict, const char *first,
+                           const char *second)
+{
+    struct growth g;
+    struct growth_question question = {0};
+    struct err err = {0};
+    struct strbuf words = {0};
+    assert_int_equal(growth_init(&g, r, &question, &err), 0);
+    growth_answer(&g, &words);
+    assert_string_equal(growth_verdict_name(g.verdict), verdict);
+    if (!strstr(words.data, first) || !strstr(words.data, second))
+        fail_msg("%s", words.data);
+    strbuf_release(&words);
+    growth_release(&g);
+    recording_free(r);
+}
+
+/* The allocator kept more in the first footprint than in the last. What RSS gained before the first is the
+ * allocator's too, as far as it has that much. */
+static void test_kept_before_the_first_footprint(void **state)
+{
+    (void)state;
+    expect_verdict(loses_a_little(2 * KIB), "leak", "It leaks 512 B per event: main",
+                   "3.0 KiB free in the allocator + 1.5 KiB not explained");
+}
+
+/* What is lost at every mark is a fact. Some hundred KiB of RSS that nothing explains do not hide
+ * it, but some MiB do. */
+static void test_lost_beside_what_is_not_explained(void **state)
+{
+    (void)state;
+    expect_verdict(loses_a_little(6 * KIB), "leak", "It leaks 512 B per event: main", "512 B lost");
+    expect_verdict(loses_a_little(60 * KIB), "growth", "most of it not explained. RSS +",
+                   "KiB free in the allocator + 55.");
+}
+
+/* Without marks: 32 bytes are lost now and then, while RSS gains 20 MiB in steps. Where RSS is flat,
+ * they are all that grows. */
+static struct recording *loses_now_and_then(uint64_t step)
+{
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    uint32_t thread = fx_thread(p, 100, "main");
+    uint32_t lost = fx_site(p, fx_node(p, 0, 0x1010), thread, DOMAIN_HEAP);
+    fx_symbol_table(r, p);
+    *vec_push(&p->scans) = (struct scan){.kind = SCAN_END, .time_ns = 61 * SECOND};
+    for (uint64_t i = 1; i <= 60; i++) {
+        uint64_t rss = 30 * MIB + i / 12 * step;
+        fx_interval(p, i * SECOND, MIB);
+        fx_row(p, lost, 32, 1, 0, 0);
+        *vec_push(&p->live) = (struct live_row){.site = lost,
+                                                .interval = (uint32_t)i - 1,
+                                                .reach = REACH_LOST,
+                                                .blocks = 1,
+                                                .bytes = 32,
+                                                .first_ns = i * SECOND - 1,
+                                                .last_ns = i * SECOND - 1};
+        *vec_push(&p->stamps) = (struct stamp){.time_ns = i * SECOND,
+                                               .vm_bytes = 200 * MIB,
+                                               .rss_bytes = rss,
+                                               .anon_bytes = rss - 10 * MIB,
+                                               .live_bytes = MIB + 32 * i,
+                                               .live_blocks = 100 + i,
+                                               .allocations = 100 + i};
+    }
+    vec_last(&p->scans)->row_count = p->live.count;
+    p->duration_ns = 61 * SECOND;
+    return r;
+}
+
+static void test_lost_without_marks(void **state)
+{
+    (void)state;
+    expect_verdict(loses_now_and_then(0), "leak", "It leaks 32 B per second: main", "");
+    expect_verdict(loses_now_and_then(4 * MIB), "warm-up", "RSS rose by 20.0 MiB", "");
+}
+
+/* Files are read into memory while the heap does hardly anything: no function of the heap is the
+ * cause. */
+static void test_files_that_are_read(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    uint32_t thread = fx_thread(p, 100, "main"), label = strpool_add(&r->strings, "event");
+    uint32_t site = fx_site(p, fx_node(p, 0, 0x1010), thread, DOMAIN_HEAP);
+    fx_symbol_table(r, p);
+    for (uint64_t i = 1; i <= 40; i++) {
+        uint64_t file = i < 20 ? i * MIB : 20 * MIB, live = (i < 20 ? i : 20) * 1000;
+        fx_interval(p, i * SECOND, 2 * MIB);
+        if (i <= 20)
+            fx_row(p, site, 1000, 1, 0, 0);
+        *vec_push(&p->marks) = (struct mark){.label = label,
+                                             .name = strpool_get(&r->strings, label),
+                                             .intervals = i,
+                                             .stamp = {.time_ns = i * SECOND,
+                                                       .vm_bytes = 200 * MIB,
+                                                       .rss_bytes = 2 * MIB + live + file,
+                                                       .anon_bytes = MIB + live,
+                                                       .live_bytes = live,
+                                                       .live_blocks = i,
+                                                       .allocations = i}};
+    }
+    p->duration_ns = 40 * SECOND;
+    expect_verdict(r, "warm-up", "RSS rose by 19.0 MiB up to event 20, and not since.", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arenas),
         cmocka_unit_test(test_mapped),
         cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_kept_before_the_first_footprint),
+        cmocka_unit_test(test_files_that_are_read),
+        cmocka_unit_test(test_lost_without_marks),
+        cmocka_unit_test(test_lost_beside_what_is_not_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

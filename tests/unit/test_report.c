@@ -308,6 +308,19 @@ static void test_processes(void **state)
     recording_free(r);
 }
 
+/* A title is no path, whatever it ends with. */
+static void test_title_of_a_process(void **state)
+{
+    (void)state;
+    struct recording *r = fx_sample();
+    fx_profile(r, 101, 100, "nginx: worker process /usr/sbin/nginx -c /etc/nginx.conf")
+        ->peak_bytes = 4000;
+    char *text = print_of(r, &(struct query){.top = 1, .process = "101"}, TEXT, &plain);
+    expect_part(text, "       101  'nginx: worker process /usr/sbin/nginx ");
+    free(text);
+    recording_free(r);
+}
+
 /* What a process started is below it, whatever started in between. Small ones share a line. */
 static void test_tree_of_processes(void **state)
 {
@@ -526,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_summary_lines),
         cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_title_of_a_process),
         cmocka_unit_test(test_tree_of_processes),
         cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_other_tables),

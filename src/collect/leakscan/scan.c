@@ -272,6 +272,9 @@ static void read_memory(struct scanning *s, bool stops_threads)
         code = check_cost(s, &err);
     if (!code && block_index_count(t) && !follow_pointers(s, &h))
         code = err_set(&err, -ESRCH, "the program's blocks could not be read");
+    /* The memory of a program that was killed meanwhile is gone and was read as zeros. */
+    if (!code && block_index_count(t) && memory_try(&s->memory) != 0)
+        code = err_set(&err, -ESRCH, "the program was killed during the scan");
     if (code)
         sum_without_reachability(s);
     if (s->footprint)

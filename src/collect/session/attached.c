@@ -253,8 +253,18 @@ static void restore(struct session *s, pid_t pid)
 /* Children that were forked since and have not allocated yet: they have not connected. */
 struct silent {
     struct session *session;
-    VEC(pid_t) parents; /* processes whose children are looked for, in turn */
+    VEC(pid_t) parents; /* processes whose children are looked for, in turn; each is here once */
 };
+
+/* false: it is in the list already. */
+static bool add_parent(struct silent *w, pid_t pid)
+{
+    for (size_t i = 0; i < w->parents.count; i++)
+        if (w->parents.items[i] == pid)
+            return false;
+    *vec_push(&w->parents) = pid;
+    return true;
+}
 
 /* A child of vfork uses its parent's memory, and is restored with it. */
 static bool shares_memory(pid_t parent, pid_t child)
@@ -269,8 +279,8 @@ static void restore_child(struct silent *w, pid_t parent, pid_t pid)
         !inject_read(pid, &there) || !there.live ||
         memcmp(there.session.key, w->session->socket.key, WIRE_KEY_SIZE) != 0)
         return;
-    restore(w->session, pid);
-    *vec_push(&w->parents) = pid;
+    if (add_parent(w, pid))
+        restore(w->session, pid); /* traces it: a second attempt at the same time would fail */
 }
 
 /* The kernel lists a child under the thread that forked it. */
@@ -293,9 +303,9 @@ static void restore_children(struct silent *w, pid_t pid)
 static void restore_silent(struct session *s)
 {
     struct silent w = {.session = s};
-    *vec_push(&w.parents) = s->program;
+    add_parent(&w, s->program);
     for (size_t i = 0; i < s->live.count; i++)
-        *vec_push(&w.parents) = s->live.items[i]->pid;
+        add_parent(&w, s->live.items[i]->pid); /* the program is one of them */
     for (size_t i = 0; i < w.parents.count; i++)
         restore_children(&w, w.parents.items[i]);
     vec_release(&w.parents);
