@@ -506,6 +506,14 @@ uint64_t target_watched_peak(struct target *t)
     return ledger_watched_peak(&t->ledger);
 }
 
+uint64_t target_peak_bytes(const struct target *t)
+{
+    uint64_t peak = t->ledger.peak_bytes, live = t->ledger.live.bytes;
+    uint64_t noted = t->header ? atomic_load(&t->header->totals.peak_bytes) : 0;
+    peak = noted > peak ? noted : peak;
+    return live > peak ? live : peak;
+}
+
 void target_watch_peak(struct target *t)
 {
     ledger_watch(&t->ledger);

@@ -51,16 +51,27 @@ static void dormant_all(struct session *s, bool dormant)
     }
 }
 
+/* The figures of a process that runs are then those of this moment, not of the last tick. */
+static void count_until_now(const struct session *s, struct target *t)
+{
+    if (!t->header)
+        return;
+    target_drain(t, elapsed_ns(s) - t->start_ns);
+    drain_look(t, elapsed_ns(s) - t->start_ns);
+}
+
 static void tell_status(struct session *s, struct client *v)
 {
     uint64_t live = 0, peak = 0, events = 0;
     struct strbuf b = {0};
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        count_until_now(s, t);
+        live += t->ledger.live.bytes;
+        peak += target_peak_bytes(t);
+    }
     for (size_t i = 0; i < s->targets.count; i++)
         events += s->targets.items[i]->events;
-    for (size_t i = 0; i < s->live.count; i++) {
-        live += s->live.items[i]->ledger.live.bytes;
-        peak += s->live.items[i]->ledger.peak_bytes;
-    }
     say(&b,
         "recording for %T%r\nprocesses %d, %d of them running\nlive %B, peak %B, %N "
         "event(s)\nsnapshots %d\nfile %r\n",
@@ -254,8 +265,7 @@ static void give_figures(struct session *s, struct client *v)
         client_reply(v, -ESRCH, -1, 0, 0);
         return;
     }
-    target_drain(t, elapsed_ns(s) - t->start_ns);
-    drain_look(t, elapsed_ns(s) - t->start_ns);
+    count_until_now(s, t);
     struct wire_figures figures = {.live_bytes = t->ledger.live.bytes,
                                    .live_blocks = t->ledger.live.blocks,
                                    .total_bytes = t->ledger.allocated_bytes,
