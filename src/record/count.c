@@ -70,8 +70,10 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
         count_save(a, before);
     t->counting.pending += change;
     /* At once, while no other thread does: then the total is exact. */
-    bool last = atomic_load_explicit(&s->total_owner, memory_order_relaxed) == t->counting.owner;
-    if (last || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST) {
+    uint32_t owner = atomic_load_explicit(&s->total_owner, memory_order_relaxed);
+    bool last = owner == t->counting.owner;
+    if (last || !owner || t->counting.pending > PENDING_MOST ||
+        t->counting.pending < -PENDING_MOST) {
         raised = settle(t);
         if (!last)
             atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);

@@ -423,7 +423,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         accounts_take_counters(t);
         accounts_end_interval(t, tick_now(t));
         if (!frozen)
-            accounts_settle_sites(t);
+            accounts_settle_sites(t, now_ns);
         untouched_settle(t);
     }
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
