@@ -36,6 +36,10 @@ int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct 
                    const char *label, bool stamps, struct err *err);
 void mark_rows_release(struct mark_rows *m);
 
+/* Is a mark of this name one of that label, `size` bytes of which count? A name may be a label that
+ * was cut: MARK_NAME_MOST. */
+bool mark_has_label(const char *name, const char *label, size_t size);
+
 /* "event#1 to #100, ten#1 to #10": the labels there are; nothing when there are none. */
 void mark_labels(const struct profile *p, struct strbuf *out);
 

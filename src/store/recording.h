@@ -183,6 +183,7 @@ static inline bool stamp_free_known(const struct stamp *s)
 }
 
 /* A moment that the program, or someone for it, gave a name. */
+#define MARK_NAME_MOST 63 /* bytes: of a longer label, as many whole characters as have room */
 struct mark {
     uint32_t label;   /* in recording.strings, */
     const char *name; /* which is this one: set by the reader */

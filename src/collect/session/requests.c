@@ -327,8 +327,8 @@ void request_answer(struct session *s, struct client *v)
     int code = 0;
     if (v->request.kind != WIRE_EXITING || is_ending(s, v->pid))
         request_finish_endings(s);
-    v->text[WIRE_LABEL_SIZE - 1] =
-        v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
+    if (v->request.kind == WIRE_MARK)
+        v->text[wire_label_size(v->text)] = '\0';
     switch ((enum wire_request_kind)v->request.kind) {
     case WIRE_SNAPSHOT:
     case WIRE_LOOK:
