@@ -74,7 +74,8 @@ void summary_arenas(const struct profile *p, struct strbuf *out);
 void summary_mapped(const struct mapped_by *m, struct strbuf *out);
 /* What was there before tidemark attached; nothing of a program that it started. */
 void summary_attached(const struct profile *p, const struct style *s, struct strbuf *out);
-/* Lines that are left of a summary that began at `start`. */
+/* Lines of a summary that began at `start`; and how many are left of SUMMARY_LINES. */
+size_t summary_lines(const struct strbuf *out, size_t start);
 size_t summary_room(const struct strbuf *out, size_t start);
 /* The notes of a process, in the lines that are left. */
 void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,
