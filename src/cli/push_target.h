@@ -18,7 +18,7 @@ struct push_target {
 
 /* Takes http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH]. User and password are overwritten in `text`,
  * which is an argument of ours: other users see those. */
-int push_target_parse(struct push_target *t, char *text, struct err *err);
+int push_target_parse(struct push_target *t, const char *option, char *text, struct err *err);
 void push_target_release(struct push_target *t);
 
 /* Is this KEY=VALUE, a label that Pyroscope takes? */

@@ -484,8 +484,10 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
     code = options_parse(&options, argc, argv, o, err);
     if (!code)
         code = check(o, optind < argc, err);
-    if (!code && optind <= extra) /* it would be run in place of the program */
-        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
+    /* It would be run in place of the program; or the options that follow it would. */
+    int last = optind - (extra && optind == extra + 1 && strcmp(argv[extra], "--") == 0);
+    if (!code && last <= extra)
+        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[last]);
     if (!code)
         finish(o, argv + optind);
     return code;
