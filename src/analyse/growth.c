@@ -28,7 +28,7 @@ static void take_marks(struct growth *g, const struct profile *p)
     g->arenas_counted = p->marks.count > 0;
     for (size_t i = 0; i < p->marks.count; i++) {
         const struct mark *m = &p->marks.items[i];
-        if (strcmp(m->name, g->mark) != 0)
+        if (!mark_has_label(m->name, g->mark, strlen(g->mark)))
             continue;
         g->arenas_counted &= m->absent_known;
         g->absent_bytes[g->count] = m->absent_bytes;
@@ -295,7 +295,7 @@ static void find_planted(struct growth *g)
     const struct profile *p = g->places.total.profile;
     size_t seen = 0, first = 0, last = 0;
     for (size_t i = 0; i < p->marks.count; i++) {
-        if (strcmp(p->marks.items[i].name, g->mark) != 0)
+        if (!mark_has_label(p->marks.items[i].name, g->mark, strlen(g->mark)))
             continue;
         if (seen++ == g->skipped)
             first = i;

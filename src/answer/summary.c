@@ -419,9 +419,87 @@ static void line_value(const struct answer *a, const struct style *s, const char
     strbuf_printf(out, " %s\n", why);
 }
 
+/* A line that is dropped if the summary has too many lines. */
+struct spare_line {
+    size_t from, to;
+};
+
+/* In the order in which they are dropped. */
+enum {
+    SPARE_THREADS,
+    SPARE_PYTHON,
+    SPARE_INHERITED,
+    SPARE_TEMPORARY,
+    SPARE_ARENAS,
+    SPARE_POOLS,
+    SPARE_LINES
+};
+
+/* Everything from `from` to the end of `out` is a line of that kind. */
+static void spare_add(struct spare_line *spares, int kind, size_t from, const struct strbuf *out)
+{
+    spares[kind] = (struct spare_line){from, out->size};
+}
+
+static void drop_spare_lines(struct strbuf *out, size_t start, struct spare_line *spares)
+{
+    for (int i = 0; i < SPARE_LINES && summary_lines(out, start) > SUMMARY_LINES; i++) {
+        size_t from = spares[i].from, size = spares[i].to - from;
+        memmove(out->data + from, out->data + from + size, out->size - from - size + 1);
+        out->size -= size;
+        for (int later = i + 1; later < SPARE_LINES; later++)
+            if (spares[later].from > from) {
+                spares[later].from -= size;
+                spares[later].to -= size;
+            }
+    }
+}
+
+/* The lines about the heap. */
+static void lines_heap(const struct answer *a, const struct style *s, struct spare_line *spares,
+                       struct strbuf *out)
+{
+    const struct profile *p = a->profile;
+    line_counts(a, s, out);
+    size_t from = out->size;
+    if (a->query->metric == METRIC_UNTOUCHED) {
+        line_untouched(p, s, out);
+    } else {
+        line_temporary(&a->totals, s, out);
+        spare_add(spares, SPARE_TEMPORARY, from, out);
+    }
+    line_mapped(a, s, out);
+    from = out->size;
+    line_inherited(p, s, out);
+    spare_add(spares, SPARE_INHERITED, from, out);
+    summary_attached(p, s, out);
+    from = out->size;
+    line_pools(a, s, out);
+    spare_add(spares, SPARE_POOLS, from, out);
+    from = out->size;
+    line_python(a, s, out);
+    spare_add(spares, SPARE_PYTHON, from, out);
+    from = out->size;
+    summary_arenas_charged(a, s, out);
+    spare_add(spares, SPARE_ARENAS, from, out);
+    line_python_freed(a, s, out);
+}
+
+static void line_threads(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    if (!p->threads.count || profile_lacks(p, UNKNOWN_THREADS))
+        return;
+    summary_label(out, s, "threads");
+    if (p->merge)
+        say(out, "%N name(s)\n", p->threads.count);
+    else
+        say(out, "%N\n", p->threads.count);
+}
+
 void summary_text(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     const struct profile *p = a->profile;
+    struct spare_line spares[SPARE_LINES] = {0};
     size_t start = out->size;
     summary_program(p, s, out);
     imported_summary(p, s, out);
@@ -431,27 +509,12 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         line_samples(a, &sampled, s, out);
         line_no_python(a, s, out);
     } else if (not_recorded(p, &(size_t){0}) != RECORDED_NOTHING) {
-        line_counts(a, s, out);
-        if (a->query->metric == METRIC_UNTOUCHED)
-            line_untouched(p, s, out);
-        else
-            line_temporary(&a->totals, s, out);
-        line_mapped(a, s, out);
-        line_inherited(p, s, out);
-        summary_attached(p, s, out);
-        line_pools(a, s, out);
-        line_python(a, s, out);
-        summary_arenas_charged(a, s, out);
-        line_python_freed(a, s, out);
+        lines_heap(a, s, spares, out);
     }
     merge_spread_text(a, s, out);
-    if (p->threads.count && !profile_lacks(p, UNKNOWN_THREADS)) {
-        summary_label(out, s, "threads");
-        if (p->merge)
-            say(out, "%N name(s)\n", p->threads.count);
-        else
-            say(out, "%N\n", p->threads.count);
-    }
+    size_t from = out->size;
+    line_threads(p, s, out);
+    spare_add(spares, SPARE_THREADS, from, out);
     line_complete(a, &sampled, s, out);
     bool outside = !value_is_zero(a->tree.outside);
     size_t room = summary_room(out, start), later = outside + (p->notes.count > 0);
@@ -461,4 +524,5 @@ void summary_text(const struct answer *a, const struct style *s, struct strbuf *
         line_value(a, s, "outside", a->tree.outside, "not matching the filters, not in the table",
                    out);
     summary_notes(a->recording, p, s, start, out);
+    drop_spare_lines(out, start, spares);
 }

@@ -74,7 +74,8 @@ void summary_arenas(const struct profile *p, struct strbuf *out);
 void summary_mapped(const struct mapped_by *m, struct strbuf *out);
 /* What was allocated before tidemark attached; nothing for a program that it started. */
 void summary_attached(const struct profile *p, const struct style *s, struct strbuf *out);
-/* How many lines are left of a summary that began at `start`. */
+/* How many lines a summary has that began at `start`, and how many of SUMMARY_LINES are left. */
+size_t summary_lines(const struct strbuf *out, size_t start);
 size_t summary_room(const struct strbuf *out, size_t start);
 /* The notes of a process, in the lines that are left. */
 void summary_notes(const struct recording *r, const struct profile *p, const struct style *s,

@@ -53,11 +53,17 @@ enum recorded summary_not_recorded(const struct profile *p, const struct style *
     return is;
 }
 
+size_t summary_lines(const struct strbuf *out, size_t start)
+{
+    size_t lines = 0;
+    for (size_t i = start; i < out->size; i++)
+        lines += out->data[i] == '\n';
+    return lines;
+}
+
 size_t summary_room(const struct strbuf *out, size_t start)
 {
-    size_t used = 0;
-    for (size_t i = start; i < out->size; i++)
-        used += out->data[i] == '\n';
+    size_t used = summary_lines(out, start);
     return used < SUMMARY_LINES ? SUMMARY_LINES - used : 0;
 }
 

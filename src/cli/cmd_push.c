@@ -73,7 +73,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
     unsigned long n;
     switch (val) {
     case OPT_TO: /* it is in argv, which may be written to */
-        return push_target_parse(&w->target, (char *)(uintptr_t)argument, err);
+        return push_target_parse(&w->target, "--to", (char *)(uintptr_t)argument, err);
     case OPT_NAME:
         w->name = argument;
         return push_name_check(argument, err);

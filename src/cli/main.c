@@ -1,7 +1,9 @@
 /* tidemark: the table of commands. */
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/copies.h"
@@ -68,18 +70,43 @@ static void print_help(FILE *out)
 /*
  * If 0, 1 or 2 were closed, our files and sockets would get these numbers, and output for stdout or
  * stderr would be written into them. They are opened close-on-exec, so that the program finds them
- * closed.
+ * closed. A command that writes to a closed stdout fails, because its output is lost.
  */
 static void occupy_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0)
-            open("/dev/null", O_RDWR | O_CLOEXEC);
+            open("/dev/null", (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 }
 
-int main(int argc, char **argv)
+static const struct command *command_named(const char *name)
 {
-    occupy_standard_streams();
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int say_unknown(const char *name)
+{
+    fprintf(stderr, "tidemark: unknown command '%s'; 'tidemark --help' lists them\n", name);
+    return 2;
+}
+
+/* "tidemark help", or "tidemark help COMMAND". */
+static int help(const char *name)
+{
+    const struct command *c = name ? command_named(name) : NULL;
+    if (c)
+        return c->main(2, (char *[]){(char *)(uintptr_t)name, "--help", NULL});
+    if (name)
+        return say_unknown(name);
+    print_help(stdout);
+    return 0;
+}
+
+static int run_command(int argc, char **argv)
+{
     if (argc < 2) {
         print_help(stderr);
         return 2;
@@ -88,14 +115,20 @@ int main(int argc, char **argv)
         puts("tidemark " TIDEMARK_VERSION);
         return 0;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].main(argc - 1, argv + 1);
-    fprintf(stderr, "tidemark: unknown command '%s'; 'tidemark --help' lists them\n", argv[1]);
-    return 2;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help(NULL);
+    if (strcmp(argv[1], "help") == 0)
+        return help(argv[2]);
+    const struct command *c = command_named(argv[1]);
+    return c ? c->main(argc - 1, argv + 1) : say_unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    occupy_standard_streams();
+    int status = run_command(argc, argv);
+    if (status || (!fflush(stdout) && !ferror(stdout)))
+        return status;
+    perror("tidemark: cannot write the output");
+    return 1;
 }

@@ -31,19 +31,20 @@ static char *unescape(const char *text, size_t size)
     return out;
 }
 
-int push_target_parse(struct push_target *t, char *text, struct err *err)
+int push_target_parse(struct push_target *t, const char *option, char *text, struct err *err)
 {
     size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
                     : strncmp(text, "http://", 7) == 0 ? 7
                                                        : 0;
     if (!scheme)
-        return err_set(err, -EINVAL, "--to takes a URL that begins with http:// or https://");
+        return err_set(err, -EINVAL, "%s takes a URL that begins with http:// or https://", option);
     char *host = text + scheme, *path = host + strcspn(host, "/?#");
     char *at = memrchr(host, '@', (size_t)(path - host));
     if (strchr(path, '@')) /* perhaps part of a password, so the URL is not shown */
         return err_set(err, -EINVAL,
-                       "the URL of --to has an '@' behind its host; in user and "
-                       "password, write '/' as %%2F and '@' as %%40");
+                       "the URL of %s has an '@' behind its host; in user and "
+                       "password, write '/' as %%2F and '@' as %%40",
+                       option);
     push_target_release(t);
     if (at) {
         char *colon = memchr(host, ':', (size_t)(at - host));
@@ -59,14 +60,16 @@ int push_target_parse(struct push_target *t, char *text, struct err *err)
     while (size > scheme && t->url[size - 1] == '/')
         t->url[--size] = '\0';
     if (size == scheme || t->url[scheme] == '/' || t->url[scheme] == ':')
-        return err_set(err, -EINVAL, "the URL of --to names no host");
+        return err_set(err, -EINVAL, "the URL of %s names no host", option);
     if (t->url[strcspn(t->url, "?#")])
         return err_set(err, -EINVAL,
-                       "the URL of --to ends before '?' and '#'; labels are given by "
-                       "--label");
+                       "the URL of %s ends before '?' and '#'; labels are given by "
+                       "%s",
+                       option, strcmp(option, "--push") == 0 ? "--push-label" : "--label");
     for (const char *c = t->url; *c; c++)
         if ((unsigned char)*c <= ' ' || *c == 0x7f)
-            return err_set(err, -EINVAL, "the URL of --to has a blank or control character in it");
+            return err_set(err, -EINVAL, "the URL of %s has a blank or control character in it",
+                           option);
     return 0;
 }
 

@@ -17,9 +17,9 @@ struct push_target {
     char *user, *password; /* NULL: none */
 };
 
-/* Parses http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH]. Overwrites user and password in `text`,
- * which is one of our arguments: other users can see those. */
-int push_target_parse(struct push_target *t, char *text, struct err *err);
+/* Parses http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH], the value of `option`, which messages name.
+ * Overwrites user and password in `text`, which is one of our arguments: other users can see those. */
+int push_target_parse(struct push_target *t, const char *option, char *text, struct err *err);
 void push_target_release(struct push_target *t);
 
 /* Is this KEY=VALUE, a label that Pyroscope accepts? */

@@ -10,8 +10,8 @@ static int take_output(struct session_options *o, const char *value, struct err 
         return err_set(err, -EINVAL,
                        "-o - would mix the recording with other output; name a file, or pipe it: "
                        "-o '|command'");
-    if (!*value)
-        return err_set(err, -EINVAL, "-o takes a file name or '|command', not ''");
+    if (!value[*value == '|' ? 1 + strspn(value + 1, " \t") : 0])
+        return err_set(err, -EINVAL, "-o takes a file name or '|command', not '%s'", value);
     o->output = value;
     return 0;
 }

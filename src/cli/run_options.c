@@ -484,8 +484,11 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
     code = options_parse(&options, argc, argv, o, err);
     if (!code)
         code = check(o, optind < argc, err);
-    if (!code && optind <= extra) /* it would be run instead of the program */
-        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[optind]);
+    /* A word that is no option would be run instead of the program. After "--", the options that
+     * follow would be. */
+    int last = optind - (extra && optind == extra + 1 && strcmp(argv[extra], "--") == 0);
+    if (!code && last <= extra)
+        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[last]);
     if (!code)
         finish(o, argv + optind);
     return code;

@@ -18,10 +18,7 @@ void run_push_init(struct run_push *p)
 
 int run_push_url(struct run_push *p, char *argument, struct err *err)
 {
-    struct err why = {{0}};
-    return push_target_parse(&p->push.target, argument, &why)
-               ? err_set(err, -EINVAL, "--push: %s", why.text)
-               : 0;
+    return push_target_parse(&p->push.target, "--push", argument, err);
 }
 
 int run_push_label(struct run_push *p, const char *argument, struct err *err)

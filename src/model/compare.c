@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/mark_rows.h"
 #include "model/sampled.h"
 
 #define DEVIATIONS 3 /* standard deviations that may be chance */
@@ -45,7 +46,8 @@ static void add_process(struct compare_run *run, const struct profile *p, const 
     run->last_ns = run->last_ns > end_ns ? run->last_ns : end_ns;
     run->duration_ns = run->last_ns - run->first_ns;
     for (size_t i = 0; i < p->marks.count && per; i++)
-        run->units += p->marks.items[i].name && strcmp(p->marks.items[i].name, per) == 0;
+        run->units +=
+            p->marks.items[i].name && mark_has_label(p->marks.items[i].name, per, strlen(per));
     struct sampled_totals t = sampled_whole(p);
     run->cpu_ns += t.cpu_ns;
     run->faults += t.faults;

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/say.h"
+
 #define LABELS_NAMED 8
 
 struct placed {
@@ -56,7 +58,7 @@ int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct 
         while (value < p->mark_values.count && m->values[value].mark == i)
             value++;
         row.count = value - row.first;
-        if (label && strcmp(label, mark->name) != 0)
+        if (label && !mark_has_label(mark->name, label, strlen(label)))
             continue;
         if (stamps)
             add_stamps(m, &stamp, mark->stamp.time_ns);
@@ -84,6 +86,13 @@ void mark_rows_release(struct mark_rows *m)
     m->values = NULL;
 }
 
+bool mark_has_label(const char *name, const char *label, size_t size)
+{
+    size_t own = strlen(name);
+    bool cut = size > MARK_NAME_MOST && own <= MARK_NAME_MOST && own + 4 > MARK_NAME_MOST;
+    return (cut || own == size) && memcmp(name, label, own) == 0;
+}
+
 void mark_labels(const struct profile *p, struct strbuf *out)
 {
     struct map counts = {0}; /* label -> number of its marks; 0: already listed */
@@ -96,7 +105,7 @@ void mark_labels(const struct profile *p, struct strbuf *out)
         uint32_t *count = map_at(&counts, p->marks.items[i].label);
         if (!*count)
             continue;
-        strbuf_printf(out, "%s%s#1", named++ ? ", " : "", p->marks.items[i].name);
+        say(out, "%r%s#1", named++ ? ", " : "", p->marks.items[i].name);
         if (*count > 1)
             strbuf_printf(out, " to #%" PRIu32, *count);
         *count = 0;

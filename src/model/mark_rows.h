@@ -37,6 +37,10 @@ int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct 
                    const char *label, bool stamps, struct err *err);
 void mark_rows_release(struct mark_rows *m);
 
+/* Does a mark of this name have the label that is the first `size` bytes of `label`? The name is cut if
+ * the label was longer than MARK_NAME_MOST. */
+bool mark_has_label(const char *name, const char *label, size_t size);
+
 /* Appends the existing labels, as in "event#1 to #100, ten#1 to #10"; nothing if there are none. */
 void mark_labels(const struct profile *p, struct strbuf *out);
 

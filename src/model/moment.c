@@ -103,8 +103,7 @@ static const struct mark *find_mark(const struct profile *p, const char *word)
     }
     for (size_t i = 0; i < p->marks.count; i++) {
         const struct mark *m = &p->marks.items[wanted > 0 ? i : p->marks.count - 1 - i];
-        if (strncmp(m->name, word, size) == 0 && !m->name[size] &&
-            (wanted > 0 ? --wanted : ++wanted) == 0)
+        if (mark_has_label(m->name, word, size) && (wanted > 0 ? --wanted : ++wanted) == 0)
             return m;
     }
     return NULL;

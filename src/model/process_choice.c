@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/combined_profile.h"
+#include "model/mark_rows.h"
 #include "model/moment.h"
 #include "model/sampled.h"
 
@@ -15,7 +16,8 @@ static int marks_named(const struct profile *p, const struct query *q)
     int found = moment_is_mark(p, q->at) + moment_is_mark(p, q->since);
     bool any = false;
     for (size_t i = 0; q->has_mark && i < p->marks.count && !any; i++)
-        any = !*q->has_mark || strcmp(p->marks.items[i].name, q->has_mark) == 0;
+        any = !*q->has_mark ||
+              mark_has_label(p->marks.items[i].name, q->has_mark, strlen(q->has_mark));
     return found + any;
 }
 

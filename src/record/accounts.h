@@ -42,7 +42,8 @@ struct counting {
     struct account_table own, others;
     struct replacements *replacements;
     bool any_replacement; /* else all of these are 0 */
-    uint32_t alone_era;   /* in which it last tried to be the one whose part is told at once */
+    /* The era in which it last tried to be the one whose part is told at once; UINT32_MAX: none. */
+    uint32_t alone_era;
     int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {

@@ -31,7 +31,7 @@ static void put_note(struct thread *t, enum wire_note kind, uint64_t low, const 
     for (unsigned i = 0; i < count; i++)
         note[1 + i] = words[i];
     if (text)
-        strncpy((char *)&note[WIRE_RECORD_MAX - WIRE_NOTE_TEXT], text, WIRE_LABEL_SIZE - 1);
+        memcpy(&note[WIRE_RECORD_MAX - WIRE_NOTE_TEXT], text, wire_label_size(text));
     if (!event_room(t, WIRE_RECORD_MAX))
         return;
     for (unsigned i = 0; i < WIRE_RECORD_MAX; i++)

@@ -63,7 +63,8 @@ void accounts_settle(struct thread *t)
 /*
  * Does only this thread change the heap now? Then it tells its part at once, and the total is exact.
  * A thread that finds another one in this role takes the role away from it: else each event of the
- * one would take a cache line from all the others. Who finds nobody may take it, once per era.
+ * one would take a cache line from all the others. A thread that finds nobody takes the role, once
+ * per era: a thread that stays alone tells its first block at once, too.
  */
 static inline bool is_alone(struct thread *t)
 {
@@ -77,6 +78,7 @@ static inline bool is_alone(struct thread *t)
     } else if (t->counting.alone_era != era_now()) {
         t->counting.alone_era = era_now();
         atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);
+        return true;
     }
     return false;
 }

@@ -51,13 +51,14 @@ static struct pools *the_pools(void)
 static unsigned number_of(struct thread *t, const char *name)
 {
     struct pools *p = the_pools();
-    uint32_t hash = 2166136261u, size = 0, own = 0;
+    uint32_t hash = 2166136261u, own = 0;
     if (!p)
         return 0;
     if (!name)
         name = "";
-    for (; name[size] && size < WIRE_LABEL_SIZE - 1; size++)
-        hash = (hash ^ (uint8_t)name[size]) * 16777619u;
+    size_t size = wire_label_size(name);
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
     for (uint32_t i = hash;; i++) {
         _Atomic uint16_t *slot = &p->slots[i % SLOTS];
         uint16_t there = atomic_load_explicit(slot, memory_order_acquire);

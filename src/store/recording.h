@@ -184,6 +184,8 @@ static inline bool stamp_free_known(const struct stamp *s)
     return stamp_held_known(s) && s->allocator != STAMP_MIMALLOC;
 }
 
+/* Bytes of a name that are kept: of a longer label, as many whole characters as fit. */
+#define MARK_NAME_MOST 63
 /* A moment that the program, or the user, gave a name. */
 struct mark {
     uint32_t label;   /* index into recording.strings */

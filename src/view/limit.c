@@ -31,6 +31,13 @@ static bool parse_amount(enum metric metric, const char *text, int64_t *out)
     return true;
 }
 
+/* Fails with "'x' is not a metric with an amount", and examples. */
+static int refuse(const char *text, bool time, struct err *err)
+{
+    return err_set(err, -EINVAL, "--limit '%s' is not a metric with an amount: %s", text,
+                   time ? "'cpu 5s', 'cpu +5 %'" : "'peak 500 MiB', 'peak +5 %', 'live +64 KiB'");
+}
+
 int limit_parse(struct limit *l, const char *text, struct err *err)
 {
     *l = (struct limit){.text = text};
@@ -40,7 +47,7 @@ int limit_parse(struct limit *l, const char *text, struct err *err)
     int code = metric_parse(name, &l->metric, err);
     free(name);
     if (code)
-        return code;
+        return refuse(text, false, err);
     l->more = *value == '+';
     value += l->more;
     value += strspn(value, " ");
@@ -49,9 +56,7 @@ int limit_parse(struct limit *l, const char *text, struct err *err)
     l->percent = 0;
     if (*value != '+' && parse_amount(l->metric, value, &l->amount))
         return 0;
-    return err_set(err, -EINVAL, "--limit '%s' is not a metric with an amount: %s", text,
-                   metric_is_time(l->metric) ? "'cpu 5s', 'cpu +5 %'"
-                                             : "'peak 500 MiB', 'peak +5 %', 'live +64 KiB'");
+    return refuse(text, metric_is_time(l->metric), err);
 }
 
 /* For all processes together: the one that grew need not be the largest. */

@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -407,6 +408,19 @@ struct wire_held {
 static_assert(sizeof(struct wire_held) == 24, "wire ABI");
 #define WIRE_NOTE_TEXT  8  /* words of a label or key: the last ones */
 #define WIRE_LABEL_SIZE 64 /* bytes of it, NUL included where it is shorter */
+
+/* How many bytes of a label are kept: all, or as many whole UTF-8 characters as fit. */
+static inline size_t wire_label_size(const char *text)
+{
+    size_t size = 0;
+    while (size < WIRE_LABEL_SIZE && text[size])
+        size++;
+    if (size < WIRE_LABEL_SIZE)
+        return size;
+    for (size--; size > WIRE_LABEL_SIZE - 4 && ((unsigned char)text[size] & 0xc0) == 0x80;)
+        size--;
+    return size;
+}
 
 /*
  * What threads do to the same mapping, pool or array must be read in the order in which they did it.

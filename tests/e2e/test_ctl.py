@@ -76,6 +76,12 @@ def test_snapshots_from_outside(t):
     t.equal("all", hundreds(t, run.end(), "--at", "snapshot#4"), 200)
 
 
+def test_status_has_the_figures_of_this_moment(t):
+    run = Running(t, t.file("s.%I.tide"))
+    t.equal("200 blocks of 10 bytes, none freed", run.ctl("status").splitlines()[2], "live 2.0 KiB, peak 2.0 KiB, 200 events")
+    run.end()
+
+
 def test_snapshot_is_there_when_ctl_has_said_so(t):
     """Also through a command; a name is one of the folder of who asks."""
     run = Running(t, t.file("s.%I.tide"))

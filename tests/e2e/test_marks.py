@@ -42,6 +42,21 @@ def test_unknown_moments_are_refused_with_the_labels_there_are(t):
         t.true("says what there is", "event#1 to #20" in stderr and "ten#1 to #2" in stderr, stderr)
 
 
+def test_labels_that_are_cut(t):
+    """63 bytes are kept, and no part of a character. The whole label still names the mark."""
+    profile = t.record(t.build("long_labels.c", "-O1", *API))
+    long, wide = "x" * 200, "\u00fc" * 100
+    t.equal("names", [m["label"] for m in t.ask(profile, "marks")["marks"]], [long[:63], wide[:31], "two\nlines"])
+    for number, label in enumerate((long, wide), 1):
+        for word in (label, label + "#1", label + "#-1"):
+            t.equal("blocks at %s" % word, totals(t, profile, "--at", word)["allocations"], number)
+        t.equal("marks of it", len(t.ask(profile, "marks", "--label", label)["marks"]), 1)
+        t.equal("growth of it", t.ask(profile, "growth", "--mark", label)["n"], 1)
+    for word in (long + "#2", "x" * 62):
+        _, stderr, status = t.run("report", profile, "--at", word)
+        t.equal("%s: status, lines" % word, (status, len(stderr.splitlines())), (2, 1))
+
+
 @slow
 def test_many_marks(t):
     """100,000 marks: all there, the last as exact as the first."""

@@ -2,6 +2,7 @@
 import os
 
 from harness import ROOT, cases
+from test_attach import SUPPORTED, Attached, program, since
 
 PEAK = 12345 + 20 * 500000
 
@@ -17,6 +18,28 @@ def test_peak_of_one_thread_is_exact(t, opt):
         t.equal(name + " at the peak", t.total(peak, name), want)
     at_peak = t.report(profile, "live", "--at", "peak")
     t.equal("live at the peak", t.total(at_peak, "first_phase"), (10_000_000, 20))
+
+
+@cases(how=("return", "_exit", "kill"))
+def test_peak_has_what_threads_have_not_told_yet(t, how):
+    """A thread tells of what it added when that is some kilobytes. At the end all of it is known, and nothing was freed."""
+    profile = t.record(t.build("waiting_threads.c", "-O1", "-pthread"), how, status=137 if how == "kill" else 0)
+    report = t.report(profile, "peak")
+    t.equal("kept, at the peak", t.total(report, "keep"), (9000, 90))
+    t.equal("peak", report["totals"]["peak_bytes"], report["totals"]["live_bytes"])
+    t.equal("sum", report["sum"]["bytes"], report["totals"]["peak_bytes"])
+
+
+def test_peak_since_an_attach_is_exact(t):
+    """Of a program with one thread: 30 small blocks, of which ten go."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        attached = Attached(t, p.pid)
+        before = p.tell("small 0")
+        highest = since(before, p.tell("small 30"))[2]
+        p.tell("drop 10")
+        t.equal("peak", t.report(attached.detach())["totals"]["peak_bytes"], highest)
 
 
 def test_a_window_with_the_peak_has_its_time(t):

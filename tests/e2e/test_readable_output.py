@@ -30,6 +30,19 @@ thread.join()
 """
 
 
+MUCH_TO_SAY = """
+import threading, tidemark
+keep = [bytearray(100000)]
+tidemark.mark("event")
+with tidemark.paused():
+    hidden = bytearray(100000)
+tidemark.alloc("pool", 0x1234, 50)
+thread = threading.Thread(target=lambda: keep.append(bytearray(200000)))
+thread.start()
+thread.join()
+"""
+
+
 def program_of(t, name):
     """(words, environment, options of run) of a program of that kind."""
     if name == "perl":
@@ -68,6 +81,19 @@ def test_every_table_fits(t, name):
         wide = [line for line in stdout.splitlines() if width_of(line) > WIDTH]
         t.equal("wide lines of " + what, wide, [])
     t.true("there is something to measure", lines > 200, lines)
+
+
+def test_summary_has_twelve_lines_at_most(t):
+    """However much there is to say; what was left out and the notes stay, and what is dropped is in the JSON."""
+    with open(t.file("much.py"), "w") as out:
+        out.write(MUCH_TO_SAY)
+    profile = t.record(PYTHON, t.file("much.py"), env=MODULE)
+    for options in ((), ("--since", "event"), ("--since", "event", "--ignore", "Hashable", "--within", "lambda")):
+        lines = t.run("report", profile, *options)[0].split("\n\n")[0].splitlines()
+        labels = [line.split()[0] for line in lines if not line.startswith(" ")]
+        t.true("%d lines with %s" % (len(lines), options), len(lines) <= 12, lines)
+        t.true("what matters most", {"command", "ran", "allocated", "live", "peak", "complete", "note"} <= set(labels), labels)
+        t.equal("what was left out", "ignored" in labels, "--ignore" in options)
 
 
 def test_what_needs_no_recording_fits(t):

@@ -98,9 +98,24 @@ def test_own_failure_is_125(t):
 
 
 @cases(arguments=(("run", "--no-such-option"), ("no-such-command",), ("report", "--no-such-option", "x"),
-                  ("run",), ("report",), ("run", "-o", "", "--", "/bin/true")))
+                  ("run",), ("report",), ("help", "no-such-command"),
+                  ("run", "-o", "", "--", "/bin/true"), ("run", "-o", "|", "--", "/bin/true"), ("run", "-o", "| ", "--", "/bin/true")))
 def test_usage_is_2(t, arguments):
     one_line(t, arguments, 2)
+
+
+def test_values_are_refused_by_the_name_of_their_option(t):
+    one_line(t, ("run", "--push", "localhost", "--", "/bin/true"), 2, "--push takes a URL")
+    one_line(t, ("view", t.record(program(t)), "--limit", "10 MiB"), 2, "--limit '10 MiB'", "peak 500 MiB")
+
+
+@cases(where=(">/dev/full", ">&-"))
+def test_output_that_is_lost_is_1(t, where):
+    profile = t.record(program(t))
+    for words in (("report", profile), ("report", profile, "--json"), ("flame", profile), ("doctor",), ("--version",), ("--help",),
+                  ("report", "--help")):
+        t.plain("sh", "-c", 'exec "$0" "$@" ' + where, t.tidemark, *words)
+        t.equal("status, lines of " + " ".join(words), (t.status, len(t.stderr.splitlines())), (1, 1))
 
 
 def test_missing_file_is_1(t):
@@ -144,12 +159,13 @@ def test_help_and_version(t, command):
     stdout, stderr, status = t.run(*([command] if command else []), "--help")
     t.equal("status and stderr", (status, stderr), (0, ""))
     t.true("says how it is used", "tidemark " + command in stdout, stdout)
+    t.equal("the same in other words", t.run("help", *([command] if command else [])), (stdout, "", 0))
     if not command:
         stdout, stderr, status = t.run("--version")
         t.true("version", status == 0 and re.match(r"tidemark \d", stdout), stdout)
 
 
-@cases(options=("--quiet word", "word --quiet", "--quiet 'word", '--quiet "'))
+@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "'))
 def test_wrong_options_in_the_environment(t, options):
     """None of them is taken for the program to run."""
     stdout, stderr, status = t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options})

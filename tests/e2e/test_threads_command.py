@@ -29,6 +29,7 @@ def test_64_threads(t):
         t.equal("w%d at its highest, which the mark has seen" % i, row["highest_bytes"], 100 * size)
         t.true("w%d at the process's peak" % i, row["at_peak_bytes"] <= 100 * size, row)
     t.equal("moments", {len(r["live"]) for r in found["threads"]}, {len(found["moments_ns"])})
+    t.equal("the first thread is as old as the process", [r["start_ns"] for r in found["threads"] if r["name"] == "main"], [0])
     t.equal("it ended well", [found[k] for k in ("exit_code", "signal", "complete")], [0, None, True])
     t.equal("the order", [r["highest_bytes"] for r in found["threads"]],
             sorted((r["highest_bytes"] for r in found["threads"]), reverse=True))

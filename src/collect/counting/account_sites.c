@@ -78,6 +78,7 @@ static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
                           .blocks =
                               (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
     live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
+    t->accounts.settled_bytes += live.bytes;
     bool saved = a.saved_epoch == epoch;
     struct site_amounts m = site_amounts_get(&t->ledger.amounts, to);
     m.at_peak.bytes += saved ? a.saved_bytes : live.bytes;
@@ -132,17 +133,13 @@ static void each_account(struct target *t, uint32_t epoch,
     }
 }
 
-void accounts_settle_sites(struct target *t)
+/* Fills the sites with what they had when the peak of this number was noted. Returns the bytes that
+ * are live now. */
+static uint64_t settle_at(struct target *t, uint32_t epoch)
 {
     struct ledger *l = &t->ledger;
-    const struct wire_totals *totals = accounts_totals(t);
-    uint32_t epoch = atomic_load(&totals->peak_epoch);
+    uint64_t live_bytes = 0;
     size_t sites = 0;
-    if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
-        (int64_t)atomic_load(&totals->live_bytes) > 0)
-        epoch++; /* it was highest at the end, of which nobody has saved anything */
-    else if (t->profile.peak_skew_bytes)
-        t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
     l->peak_epoch = epoch;
     l->counted_sizes.count = l->counted_lives.count = 0;
     for (size_t i = 0; i < l->accounts.count; i++)
@@ -152,7 +149,9 @@ void accounts_settle_sites(struct target *t)
         }
     if (t->accounts.rows_of_others || t->accounts.met != sites)
         each_account(t, epoch, find_shared);
+    t->accounts.settled_bytes = 0;
     each_account(t, epoch, settle_account);
+    live_bytes = t->accounts.settled_bytes;
     l->peak_bytes = l->peak_blocks = 0;
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct account *a = &l->accounts.items[i];
@@ -161,7 +160,28 @@ void accounts_settle_sites(struct target *t)
         struct amount at_peak = ledger_at_peak(l, a);
         l->peak_bytes += at_peak.bytes;
         l->peak_blocks += at_peak.blocks;
+        if (a->domain != DOMAIN_HEAP)
+            live_bytes += ledger_live(l, a).bytes;
         if (a->own_peak_shared)
             raise_own_peak(l, a, &at_peak);
     }
+    return live_bytes;
+}
+
+void accounts_settle_sites(struct target *t, uint64_t now_ns)
+{
+    const struct wire_totals *totals = accounts_totals(t);
+    uint32_t epoch = atomic_load(&totals->peak_epoch);
+    if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
+        (int64_t)atomic_load(&totals->live_bytes) > 0)
+        epoch++; /* it was highest at the end, of which nobody has saved anything */
+    else if (t->profile.peak_skew_bytes)
+        t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
+    int64_t live_bytes = (int64_t)settle_at(t, epoch);
+    if (live_bytes <= (int64_t)t->ledger.peak_bytes)
+        return;
+    /* Some threads had not reported all that they added: the heap is larger now than when the peak
+     * was noted. */
+    settle_at(t, epoch + 1);
+    t->profile.peak_time_ns = now_ns;
 }

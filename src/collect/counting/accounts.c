@@ -124,7 +124,7 @@ uint32_t accounts_end(struct target *t)
     return end < most ? end : (uint32_t)most;
 }
 
-void accounts_freeze(struct target *t)
+void accounts_freeze(struct target *t, uint64_t now_ns)
 {
     struct frozen *f = &t->accounts.frozen;
     const struct wire_totals *totals = &t->header->totals;
@@ -134,7 +134,8 @@ void accounts_freeze(struct target *t)
     f->peak_bytes = t->ledger.peak_bytes;
     f->peak_blocks = t->ledger.peak_blocks;
     f->peak_skew_bytes = t->profile.peak_skew_bytes;
-    accounts_settle_sites(t);
+    f->peak_time_ns = t->profile.peak_time_ns;
+    accounts_settle_sites(t, now_ns);
     accounts_let_go(&t->accounts);
 }
 
@@ -147,6 +148,7 @@ void accounts_thaw(struct target *t)
     t->ledger.peak_bytes = f->peak_bytes;
     t->ledger.peak_blocks = f->peak_blocks;
     t->profile.peak_skew_bytes = f->peak_skew_bytes;
+    t->profile.peak_time_ns = f->peak_time_ns;
     vec_release(&t->ledger.counted_sizes);
     vec_release(&t->ledger.counted_lives);
     f->is = false;

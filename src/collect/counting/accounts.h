@@ -50,7 +50,7 @@ struct frozen {
     bool is;
     struct wire_totals totals; /* as they were */
     /* What settling changed, and what goes on from where it was. */
-    uint64_t peak_epoch, peak_bytes, peak_blocks, peak_skew_bytes;
+    uint64_t peak_epoch, peak_bytes, peak_blocks, peak_skew_bytes, peak_time_ns;
 };
 
 struct accounts {
@@ -66,6 +66,7 @@ struct accounts {
     struct frozen frozen;
     uint64_t unknown_frees, unknown_now, peak_seen; /* of the totals */
     uint64_t interval_peak_bytes; /* the highest that a tick told of the open interval */
+    uint64_t settled_bytes;       /* bytes live in all accounts when they were settled */
 };
 
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size);
@@ -77,7 +78,7 @@ void accounts_let_go(const struct accounts *a);
 /* Before we fork, of a target whose accounts have been looked at: sites get what accounts say of
  * them now, and the copy reads no account any more, while the program counts on. And afterwards, in
  * us. */
-void accounts_freeze(struct target *t);
+void accounts_freeze(struct target *t, uint64_t now_ns);
 void accounts_thaw(struct target *t);
 
 /* A row, or a step of an array that grows. */
@@ -101,8 +102,9 @@ void accounts_restart_peak(struct target *t);
 void accounts_begin_era(struct target *t, uint64_t now_ns);
 /* The total that was told last: is it a new peak? */
 void accounts_watch_peak(struct target *t, uint64_t now_ns);
-/* Before target_finish: what sites had at the peak, sizes, lifetimes. */
-void accounts_settle_sites(struct target *t);
+/* Before target_finish: what sites had at the peak, sizes, lifetimes. The peak is never less than
+ * what is live now. */
+void accounts_settle_sites(struct target *t, uint64_t now_ns);
 /* The site of an account; false: there is none. */
 bool accounts_site(struct target *t, uint32_t number, uint32_t *site);
 /* 1 + the ledger's account; 0: it was not met. */

@@ -7,6 +7,8 @@
 #include "collect/counting/target.h"
 #include "machine/page.h"
 
+static_assert(MARK_NAME_MOST == WIRE_LABEL_SIZE - 1, "a mark's name is a label");
+
 static void copy_text(char text[WIRE_LABEL_SIZE + 1], const uint64_t *words)
 {
     memcpy(text, words + WIRE_RECORD_MAX - WIRE_NOTE_TEXT, WIRE_LABEL_SIZE);

@@ -424,7 +424,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         accounts_take_counters(t);
         accounts_end_interval(t, tick_now(t));
         if (!frozen)
-            accounts_settle_sites(t);
+            accounts_settle_sites(t, now_ns);
         untouched_settle(t);
     }
     if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
@@ -505,6 +505,14 @@ uint64_t target_watched_peak(struct target *t)
 {
     accounts_raise_peak(t);
     return ledger_watched_peak(&t->ledger);
+}
+
+uint64_t target_peak_bytes(const struct target *t)
+{
+    uint64_t peak = t->ledger.peak_bytes, live = t->ledger.live.bytes;
+    uint64_t noted = t->header ? atomic_load(&t->header->totals.peak_bytes) : 0;
+    peak = noted > peak ? noted : peak;
+    return live > peak ? live : peak;
 }
 
 void target_watch_peak(struct target *t)

@@ -249,6 +249,8 @@ bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
 uint64_t *target_unknown_frees(struct target *t);
 /* May there be blocks that were never announced? */
 bool target_may_lack_blocks(const struct target *t);
+/* The highest live total of a process since its start, while it is still running. */
+uint64_t target_peak_bytes(const struct target *t);
 /* The highest that the live total was since target_watch_peak, or the start. */
 uint64_t target_watched_peak(struct target *t);
 void target_watch_peak(struct target *t);

@@ -13,7 +13,7 @@ static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
     struct thread *thread = vec_push(&t->profile.threads);
     *thread = (struct thread){.tid = tid,
                               .name = xstrdup(tid == (uint32_t)t->pid ? "main" : "thread"),
-                              .start_ns = now_ns};
+                              .start_ns = tid == (uint32_t)t->pid ? 0 : now_ns};
     return (uint32_t)(t->profile.threads.count - 1);
 }
 

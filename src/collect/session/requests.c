@@ -53,16 +53,28 @@ static void set_dormant(struct session *s, bool dormant)
     }
 }
 
+/* Updates the figures of a running process to this moment; otherwise they are those of the last
+ * tick. */
+static void count_until_now(const struct session *s, struct target *t)
+{
+    if (!t->header)
+        return;
+    target_drain(t, elapsed_ns(s) - t->start_ns);
+    drain_look(t, elapsed_ns(s) - t->start_ns);
+}
+
 static void reply_status(struct session *s, struct client *v)
 {
     uint64_t live = 0, peak = 0, events = 0;
     struct strbuf b = {0};
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        count_until_now(s, t);
+        live += t->ledger.live.bytes;
+        peak += target_peak_bytes(t);
+    }
     for (size_t i = 0; i < s->targets.count; i++)
         events += s->targets.items[i]->events;
-    for (size_t i = 0; i < s->live.count; i++) {
-        live += s->live.items[i]->ledger.live.bytes;
-        peak += s->live.items[i]->ledger.peak_bytes;
-    }
     say(&b,
         "recording for %T%r\nprocesses %d, %d of them running\nlive %B, peak %B, %N "
         "event(s)\nsnapshots %d\nfile %r\n",
@@ -262,8 +274,7 @@ static void give_figures(struct session *s, struct client *v)
         client_reply(v, -ESRCH, -1, 0, 0);
         return;
     }
-    target_drain(t, elapsed_ns(s) - t->start_ns);
-    drain_look(t, elapsed_ns(s) - t->start_ns);
+    count_until_now(s, t);
     struct wire_figures figures = {.live_bytes = t->ledger.live.bytes,
                                    .live_blocks = t->ledger.live.blocks,
                                    .total_bytes = t->ledger.allocated_bytes,
@@ -325,8 +336,8 @@ void request_answer(struct session *s, struct client *v)
     int code = 0;
     if (v->request.kind != WIRE_EXITING || is_ending(s, v->pid))
         request_finish_endings(s);
-    v->text[WIRE_LABEL_SIZE - 1] =
-        v->request.kind == WIRE_MARK ? '\0' : v->text[WIRE_LABEL_SIZE - 1];
+    if (v->request.kind == WIRE_MARK)
+        v->text[wire_label_size(v->text)] = '\0';
     switch ((enum wire_request_kind)v->request.kind) {
     case WIRE_SNAPSHOT:
     case WIRE_LOOK:

@@ -174,8 +174,9 @@ void freeze_counts(struct session *s)
         struct target *t = s->live.items[i];
         if (!t->header)
             continue;
-        drain_look(t, elapsed_ns(s) - t->start_ns);
-        accounts_freeze(t);
+        uint64_t now_ns = elapsed_ns(s) - t->start_ns;
+        drain_look(t, now_ns);
+        accounts_freeze(t, now_ns);
     }
 }
 

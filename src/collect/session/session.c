@@ -275,7 +275,7 @@ static struct session_status status_at(const struct session *s, uint64_t now)
             continue;
         status.processes++;
         status.live_bytes += t->ledger.live.bytes;
-        status.peak_bytes += t->ledger.peak_bytes;
+        status.peak_bytes += target_peak_bytes(t);
     }
     return status;
 }
