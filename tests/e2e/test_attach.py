@@ -1,6 +1,7 @@
 """Programs that run already: tidemark attach and detach. tests/programs/attached.c does what it is told, and counts."""
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,8 +78,22 @@ def program(t, *argv, **how):
 
 
 def state_of(pid):
+    return stat_of(pid)[0]
+
+
+def stat_of(pid):
+    """The fields of /proc/PID/stat from the state on."""
     with open("/proc/%d/stat" % pid) as text:
-        return text.read().rsplit(")")[-1].split()[0]
+        return text.read().rsplit(")")[-1].split()
+
+
+def children_of(pid):
+    """Of all its threads: the kernel lists a child with the thread that forked it."""
+    found = []
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, tid)) as text:
+            found += [int(child) for child in text.read().split()]
+    return found
 
 
 def totals(report):
@@ -336,20 +351,62 @@ def test_children_that_never_allocate(t):
         attached = Attached(t, p.pid)
         p.tell("silent 2")
 
-        def children():
-            found = []
-            for tid in os.listdir("/proc/%d/task" % p.pid):
-                with open("/proc/%d/task/%s/children" % (p.pid, tid)) as text:
-                    found += [int(child) for child in text.read().split()]
-            return found
-        eventually("its children are there", lambda: len(children()) == 2)
+        eventually("its children are there", lambda: len(children_of(p.pid)) == 2)
         try:
             attached.detach()
-            for child in children():
+            for child in children_of(p.pid):
                 t.equal("the child's code", code_of(child) == code, True)
         finally:
-            for child in children():
+            for child in children_of(p.pid):
                 os.kill(child, signal.SIGKILL)
+
+
+def stack_start(pid):
+    """Each exec chooses another one; 0 in the middle of that."""
+    return int(stat_of(pid)[25])
+
+
+def test_programs_that_it_executes(t):
+    """They are not recorded, which a note says of each program, also of the program's own. A child that it forks is."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        attached = Attached(t, p.pid)
+        p.tell("fork 40")
+        p.tell("spawn 3")
+        children = children_of(p.pid)
+        try:
+            t.equal("children", len(children), 6)
+            eventually("they run", lambda: all(stack_start(child) not in (0, stack_start(p.pid)) for child in children))
+            profile = attached.detach()
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+        report = t.report(profile, "total", "--process", str(p.pid))
+        t.equal("processes", len(report["processes"]), 2)
+        reason = "what an attached program executes is not recorded; attach to its process too, or start all of it with 'tidemark run'"
+        for path in (shutil.which("sleep"), os.path.realpath("/proc/%d/exe" % p.pid)):
+            t.equal("note on " + path, [note for note in report["notes"] if "nothing could be seen in %s " % os.path.realpath(path) in note],
+                    ["nothing could be seen in %s (3 times): %s" % (os.path.realpath(path), reason)])
+
+
+def test_a_program_that_becomes_another(t):
+    """Even if that is the same file: the recording ends then, says why, and nothing is called lost by what the new one has."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        before = p.tell("small 10")
+        attached = Attached(t, p.pid)
+        after = p.tell("small 30")
+        p.process.stdin.write("become 0\n")
+        t.equal("it begins again", p.process.stdout.readline(), "ready\n")
+        profile = attached.finish()
+        report = t.report(profile)
+        t.equal("what it did", totals(report), since(before, after))
+        notes = [note for note in report["notes"] if "it became another program" in note and "what an attached program executes" in note]
+        t.equal("notes", len(notes), 1)
+        t.equal("not classified", t.ask(profile, "leaks")["totals"].get("lost_blocks", 0), 0)
+        t.equal("it goes on", p.tell("small 2"), [2, 0, 200])
 
 
 def test_stopped_while_the_library_is_loaded(t):

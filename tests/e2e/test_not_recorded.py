@@ -256,9 +256,11 @@ def test_program_in_another_network(t, how):
     t.equal("notes on the program inside: %r" % report["notes"], len(notes), 1)
 
 
-def test_static_child(t):
+@cases(how=("spawn", "thread"))
+def test_static_child(t, how):
+    """The kernel lists it with the thread that started it."""
     static = t.build("not_recorded.c", "-O1", "-static", "-Wno-error")
-    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "spawn", static)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), how, static)
     says(t, report, stderr, static, "statically linked")
     t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
 

@@ -114,7 +114,8 @@ struct target {
     int fd;
     dev_t exe_device; /* the program file, to see when it is another */
     ino_t exe_inode;
-    char name[16]; /* the kernel's, when it said hello */
+    uint64_t stack_start; /* where it begins, to see when the same file was executed again; or 0 */
+    char name[16];        /* the kernel's, when it said hello */
     struct watched watched;
     struct wire_header *header;
     size_t size;       /* of the mapping at header */

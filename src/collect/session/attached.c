@@ -218,7 +218,7 @@ static void last_look(struct session *s)
 {
     for (size_t i = 0; i < s->live.count && !s->options->no_scan; i++) {
         struct target *t = s->live.items[i];
-        if (!t->header)
+        if (!t->header || t->watched.became) /* its memory is gone */
             continue;
         struct scanning look = {.target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
         uint64_t begun = end_budget_start();
@@ -250,10 +250,18 @@ static void restore(struct session *s, pid_t pid)
         a->restoring.count--;
 }
 
+/* Has it executed something else? */
+static bool has_become_another(struct session *s)
+{
+    const struct target *t = session_target(s, s->program);
+    return t && t->watched.became;
+}
+
 /* Children that were forked since and have not allocated yet: they have not said hello. */
 struct silent {
     struct session *session;
-    VEC(pid_t) parents; /* that are looked at, in turn */
+    VEC(pid_t) parents; /* that are looked at, in turn: */
+    pid_t parent;       /* this one */
 };
 
 /* A child of vfork has its parent's memory, and with it is restored. */
@@ -262,32 +270,16 @@ static bool shares_memory(pid_t parent, pid_t child)
     return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
 }
 
-static void meet_child(struct silent *w, pid_t parent, pid_t pid)
+static void meet_child(void *context, pid_t pid)
 {
+    struct silent *w = context;
     struct wire_attached there;
-    if (session_target(w->session, pid) || shares_memory(parent, pid) ||
+    if (session_target(w->session, pid) || shares_memory(w->parent, pid) ||
         !inject_read(pid, &there) || !there.live ||
         memcmp(there.session.key, w->session->socket.key, WIRE_KEY_SIZE) != 0)
         return;
     restore(w->session, pid);
     *vec_push(&w->parents) = pid;
-}
-
-/* The kernel lists a child with the thread that forked it. */
-static void meet_children(struct silent *w, pid_t pid)
-{
-    DIR *threads = proc_open_threads(pid);
-    for (pid_t tid; (tid = proc_next_number(threads));) {
-        struct strbuf text = {0};
-        char name[48];
-        snprintf(name, sizeof name, "task/%d/children", (int)tid);
-        char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
-        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
-            meet_child(w, pid, (pid_t)strtol(word, NULL, 10));
-        strbuf_release(&text);
-    }
-    if (threads)
-        closedir(threads);
 }
 
 static void restore_silent(struct session *s)
@@ -296,13 +288,16 @@ static void restore_silent(struct session *s)
     *vec_push(&w.parents) = s->program;
     for (size_t i = 0; i < s->live.count; i++)
         *vec_push(&w.parents) = s->live.items[i]->pid;
-    for (size_t i = 0; i < w.parents.count; i++)
-        meet_children(&w, w.parents.items[i]);
+    for (size_t i = 0; i < w.parents.count; i++) {
+        w.parent = w.parents.items[i];
+        proc_each_child(w.parent, meet_child, &w);
+    }
     vec_release(&w.parents);
 }
 
 static void restore_all(struct session *s)
 {
+    not_recorded_look_now(&s->not_recorded, s->live.items, s->live.count, elapsed_ns(s));
     last_look(s);
     s->attached.state = RESTORING;
     for (size_t i = 0; i < s->live.count; i++)
@@ -343,7 +338,8 @@ void attached_turn(struct session *s, uint64_t now)
     if (a->state == ATTACHING && attach_process_answer(&a->first, false, &answer))
         take_answer(s, &answer, now);
     bool due = s->options->duration_ns && now - a->began_ns >= s->options->duration_ns;
-    if (a->state == RECORDING && (a->leaving || due) && !s->program_ended)
+    bool asked = a->leaving || due || has_become_another(s);
+    if (a->state == RECORDING && asked && !s->program_ended)
         restore_all(s);
     if (a->state == RESTORING)
         await_restored(s);

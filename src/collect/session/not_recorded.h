@@ -31,11 +31,22 @@ struct silent_child {
     char *note;
 };
 
-/* A program that was executed without the recorder, which its loader cannot load. */
+/* A program that was executed without the recorder. */
 struct left_out {
     char *path;
-    enum wire_out why;
+    enum left_out_why {
+        LEFT_OUT_LIBC = WIRE_OUT_LIBC, /* its loader cannot load it, */
+        LEFT_OUT_32_BIT = WIRE_OUT_32_BIT,
+        LEFT_OUT_ATTACHED /* or nobody gave it to it: who executed it was attached to */
+    } why;
     unsigned times;
+};
+
+/* A child that an attached program has, and that executes another. */
+struct executed_child {
+    pid_t pid;
+    uint64_t stack_start; /* each exec chooses another one */
+    bool is_there;        /* at this look */
 };
 
 /* A program file that was looked at: families run the same few over and over. */
@@ -47,10 +58,11 @@ struct looked {
 struct not_recorded {
     const char *only; /* names, one a line: others are not missed; NULL: all are */
     bool no_children; /* are not missed either */
-    uint64_t next_look_ns, next_map_look_ns;
+    uint64_t next_look_ns, next_map_look_ns, next_children_look_ns;
     VEC(struct looked) looked;
     VEC(struct unhooked_library) unhooked;
-    VEC(struct silent_child) silent_children; /* children that can never say hello */
+    VEC(struct silent_child) silent_children;     /* children that can never say hello */
+    VEC(struct executed_child) executed_children; /* those of the last look */
     VEC(struct left_out) left_out;
     VEC(struct recorded_default) suppressions; /* inside the programs; known at the end */
 };
@@ -64,6 +76,9 @@ void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t wh
 /* At every turn of the loop; looks if it is time. */
 void not_recorded_look(struct not_recorded *u, struct target *const *targets, size_t count,
                        uint64_t now_ns);
+/* Looks, whether it is time or not. */
+void not_recorded_look_now(struct not_recorded *u, struct target *const *targets, size_t count,
+                           uint64_t now_ns);
 /* The target waits before it ends: what was loaded since the last look is seen now or never. */
 void not_recorded_at_exit(struct not_recorded *u, struct target *t);
 /* The target has ended, and perhaps is not reaped yet. */
