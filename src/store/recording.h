@@ -330,12 +330,19 @@ enum before_attach {
     BEFORE_TOO_LARGE, /* it would have stood still for too long */
     BEFORE_STRANGE    /* its heap is not as glibc's is expected to be */
 };
+/* Of the blocks from before the attach that were still in use when recording ended. */
+struct older_reach {
+    bool known;
+    uint64_t blocks, bytes;           /* that were looked at */
+    uint64_t lost_blocks, lost_bytes; /* of these: nothing points to them, or only lost ones do */
+};
 struct attached_before {
     bool is;
     bool detached;             /* it went on without us; else it ended */
     enum before_attach before; /* is it known what its heap held then? As its allocator counts: */
     uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
     uint64_t frees;                       /* of blocks that were never seen allocated */
+    struct older_reach reach;
 };
 
 /*

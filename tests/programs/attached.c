@@ -169,6 +169,16 @@ static void small(long n)
     keep(n, 100);
 }
 
+/* Blocks that nothing points to, each with one that only it points to. */
+__attribute__((noinline)) static void lose(long n)
+{
+    for (long i = 0; i < n; i++) {
+        void **block = malloc(500);
+        memset(block, 0, 500);
+        *block = memset(malloc(700), 0, 700);
+    }
+}
+
 static void large(long n)
 {
     keep(n, 300000);
@@ -185,10 +195,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*does)(long);
-    } actions[] = {{"small", small},     {"large", large}, {"drop", drop},
-                   {"each", each},       {"fork", child},  {"map", map},
-                   {"threads", threads}, {"info", info},   {"waiting", waiting},
-                   {"silent", silent},   {"spawn", spawn}, {"become", become}};
+    } actions[] = {{"small", small},     {"large", large},   {"drop", drop},       {"each", each},
+                   {"fork", child},      {"map", map},       {"threads", threads}, {"info", info},
+                   {"waiting", waiting}, {"silent", silent}, {"lose", lose},       {"spawn", spawn},
+                   {"become", become}};
     static char in[4096];
     char line[100], name[20];
     if (argc > 1)

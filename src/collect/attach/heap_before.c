@@ -23,6 +23,7 @@
 #define HEAP_SIZE     (UINT64_C(64) << 20) /* of an arena that is not the main one; aligned to it */
 #define FASTS_MOST    (1u << 22)
 #define SMALLEST      32
+#define HEADER        16 /* of a chunk, before its block */
 #define IN_USE        1u /* of the size of the chunk behind */
 #define SIZE_FLAGS    7u
 #define NONCONTIGUOUS 2u
@@ -32,6 +33,7 @@
 struct heap_walk {
     struct remote_modules *m;
     struct heap_before *out;
+    const struct heap_visitor *visitor; /* or NULL */
     uint64_t deadline_ns;
     uint64_t main_arena, bins_offset; /* address; bytes from its beginning to the bins */
     char *buffer;
@@ -80,6 +82,8 @@ static bool walk_chunks(struct heap_walk *w, uint64_t from, uint64_t to, bool op
         if (next & IN_USE) {
             w->out->blocks++;
             w->out->bytes += length;
+            if (w->visitor)
+                w->visitor->used(w->visitor->context, chunk + HEADER, length);
         }
         chunk += length;
         size = next;
@@ -125,7 +129,9 @@ static bool drop_fast(struct heap_walk *w, const struct arena *a)
                 return false;
             w->out->blocks--;
             w->out->bytes -= length;
-            chunk = words[2] ^ (w->mangled ? (chunk + 16) >> 12 : 0);
+            if (w->visitor)
+                w->visitor->unused(w->visitor->context, chunk + HEADER);
+            chunk = words[2] ^ (w->mangled ? (chunk + HEADER) >> 12 : 0);
         }
     return true;
 }
@@ -248,16 +254,26 @@ static bool is_served_by(struct remote_modules *m, const struct remote_module *l
     return true;
 }
 
-void heap_before_count(struct remote_modules *m, struct heap_before *out)
+bool heap_before_is_mangled(struct remote_modules *m)
+{
+    struct remote_module *libc = remote_module_named(m, "libc");
+    struct remote_function f;
+    return libc && remote_function(m, libc, "__libc_single_threaded", &f); /* as old as that */
+}
+
+void heap_before_count(struct remote_modules *m, const struct heap_visitor *visitor,
+                       struct heap_before *out)
 {
     struct remote_module *libc = remote_module_named(m, "libc");
     *out = (struct heap_before){.state = HEAP_OTHER};
     if (!libc || !is_served_by(m, libc) || libc->data_end <= libc->data_start)
         return;
     out->state = HEAP_INCONSISTENT;
-    struct heap_walk w = {.m = m, .out = out, .deadline_ns = monotonic_ns() + LIMIT_NS};
-    struct remote_function f;
-    w.mangled = remote_function(m, libc, "__libc_single_threaded", &f); /* as old as that */
+    struct heap_walk w = {.m = m,
+                          .out = out,
+                          .visitor = visitor,
+                          .deadline_ns = monotonic_ns() + LIMIT_NS,
+                          .mangled = heap_before_is_mangled(m)};
     size_t size = (size_t)(libc->data_end - libc->data_start);
     uint64_t *words = xmalloc(size);
     w.buffer = xmalloc(BUFFER);

@@ -29,6 +29,19 @@ struct heap_before {
     uint64_t blocks, bytes; /* in use, as malloc_info counts them */
 };
 
-void heap_before_count(struct remote_modules *m, struct heap_before *out);
+/* Is told what is found on the way. All of it counts only if the heap is HEAP_COUNTED in the end. */
+struct heap_visitor {
+    void *context;
+    /* A block, and what its chunk takes of the heap. Those that are mapped alone are not told of. */
+    void (*used)(void *context, uint64_t block, uint64_t bytes);
+    /* One of these is free all the same. */
+    void (*unused)(void *context, uint64_t block);
+};
+
+/* `visitor`: or NULL. */
+void heap_before_count(struct remote_modules *m, const struct heap_visitor *visitor,
+                       struct heap_before *out);
+/* Are the links between free blocks mangled? Since 2.32. */
+bool heap_before_is_mangled(struct remote_modules *m);
 
 #endif

@@ -22,17 +22,34 @@ struct scanned_block {
     uint64_t size;
     uint32_t slack, site, birth;
     bool inherited;
+    bool older; /* it is from before the recording; of the rest only its size is known */
 };
 
+/* Blocks that were allocated before the recording began, in order of address. The last word of each,
+ * which may be the allocator's, is not in its range: together with the header so many bytes of the
+ * heap are not. */
+#define OLDER_BLOCK_REST 16
+struct older_blocks {
+    VEC(struct address_range) items;
+};
+
+struct stopped_threads;
 struct scanning {
     struct target *target;
     enum scan_kind kind;
     const struct wire_request *waiting; /* its thread that waits for our answer; NULL: none */
     struct footprint_look *footprint;   /* to be filled while it stands still; NULL: none */
-    uint64_t limit_ns;                  /* of processor time, for all of it (end_budget.h) */
-    uint64_t cost_ns;                   /* that another thread used for it */
-    uint64_t estimate_ns;               /* of what was done, by counts; the sums afterwards too */
-    bool left_out;                      /* it would have taken longer */
+    /* Finds the blocks from before, while all threads stand still; false: it cannot. NULL: nobody
+     * asks for these. */
+    bool (*find_older)(void *context, const struct stopped_threads *h, struct older_blocks *out);
+    void *older_context;
+    struct older_blocks older;
+    size_t older_next; /* to be added */
+    struct older_reach older_reach;
+    uint64_t limit_ns;    /* of processor time, for all of it (end_budget.h) */
+    uint64_t cost_ns;     /* that another thread used for it */
+    uint64_t estimate_ns; /* of what was done, by counts; the sums afterwards too */
+    bool left_out;        /* it would have taken longer */
     bool in_flight; /* a thread stands in the middle of realloc: nobody knows where its block is */
     uint64_t time_ns, held_ns;
     uint32_t tick; /* the last one before it */

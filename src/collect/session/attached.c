@@ -14,6 +14,8 @@
 #include "base/older_libc.h"
 #include "collect/attach/attach_process.h"
 #include "collect/attach/inject.h"
+#include "collect/attach/older_blocks.h"
+#include "collect/attach/remote_module.h"
 #include "collect/leakscan/scan.h"
 #include "collect/proc/descendants.h"
 #include "collect/proc/proc.h"
@@ -213,6 +215,18 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
         s->options->attached(s->options->context, s->program, answer->result.functions);
 }
 
+static bool find_older(void *modules, const struct stopped_threads *h, struct older_blocks *out)
+{
+    return older_blocks_find(modules, h, out);
+}
+
+/* The program's own blocks from before the attach: what a child has of them is its parent's. */
+static bool has_older(const struct session *s, const struct target *t)
+{
+    return t->pid == s->program && t->profile.attached.before == BEFORE_KNOWN &&
+           !t->ledger.lost_events;
+}
+
 /* What points to its blocks is looked at while it is still recorded. */
 static void last_look(struct session *s)
 {
@@ -221,9 +235,16 @@ static void last_look(struct session *s)
         if (!t->header || t->watched.became) /* its memory is gone */
             continue;
         struct scanning look = {.target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
+        struct remote_modules modules;
         uint64_t begun = end_budget_start();
+        bool older = has_older(s, t) && remote_modules_open(&modules, t->pid) == 0;
+        look.find_older = older ? find_older : NULL;
+        look.older_context = &modules;
         scan_look(&look);
         scan_finish(&look);
+        t->profile.attached.reach = look.older_reach;
+        if (older)
+            remote_modules_release(&modules);
         end_budget_stop(s, t, begun, look.cost_ns, end_budget_most(look.estimate_ns));
     }
 }
