@@ -111,8 +111,13 @@ static int try_threads(struct injection *j, struct err *err)
                            "process %d may not be traced, or another process traces it just now (a "
                            "second 'tidemark attach'?)",
                            (int)j->pid);
+        if (stopped == -EBUSY) /* it is ours until we end, and would stand still until then */
+            code = err_set(err, -EBUSY,
+                           "thread %d of process %d sleeps in the kernel and could not be stopped; "
+                           "the program was not changed, try again",
+                           (int)tid, (int)j->pid);
         if (stopped)
-            continue; /* it has ended, or sleeps in the kernel */
+            continue; /* it has ended */
         j->tries++;
         j->thread.way = j->way;
         if (has_executed(j))
