@@ -179,6 +179,25 @@ __attribute__((noinline)) static void lose(long n)
     }
 }
 
+/* Blocks that are kept until `hang` makes them point to new ones, and forgets them. */
+static void **prepared[100];
+
+static void prepare(long n)
+{
+    for (long i = 0; i < n; i++)
+        prepared[i] = malloc(900);
+}
+
+__attribute__((noinline)) static void hang(long n)
+{
+    for (long i = 0; i < n; i++) {
+        allocations++;
+        bytes += 333;
+        *prepared[i] = malloc(333);
+        prepared[i] = NULL;
+    }
+}
+
 static void large(long n)
 {
     keep(n, 300000);
@@ -195,10 +214,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*does)(long);
-    } actions[] = {{"small", small},     {"large", large},   {"drop", drop},       {"each", each},
-                   {"fork", child},      {"map", map},       {"threads", threads}, {"info", info},
-                   {"waiting", waiting}, {"silent", silent}, {"lose", lose},       {"spawn", spawn},
-                   {"become", become}};
+    } actions[] = {{"small", small},     {"large", large}, {"drop", drop},
+                   {"each", each},       {"fork", child},  {"map", map},
+                   {"threads", threads}, {"info", info},   {"waiting", waiting},
+                   {"silent", silent},   {"lose", lose},   {"prepare", prepare},
+                   {"hang", hang},       {"spawn", spawn}, {"become", become}};
     static char in[4096];
     char line[100], name[20];
     if (argc > 1)

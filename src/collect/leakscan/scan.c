@@ -163,13 +163,17 @@ static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct 
     return -ETIME;
 }
 
+static uint64_t last_rss(const struct target *t)
+{
+    return t->profile.stamps.count ? vec_last(&t->profile.stamps)->rss_bytes : 0;
+}
+
 /* That it would take too long is plain before anything is read. */
 static bool is_hopeless(struct scanning *s)
 {
     const struct target *t = s->target;
-    const struct profile *p = &t->profile;
-    uint64_t rss = p->stamps.count ? vec_last(&p->stamps)->rss_bytes : 0;
-    uint64_t cost_ns = block_index_count(t) * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
+    uint64_t cost_ns =
+        block_index_count(t) * COST_REACH + (t->forked ? last_rss(t) / PAGE * COST_PAGE : 0);
     struct err err = {0};
     if (!block_index_count(t) || cost_ns <= s->limit_ns)
         return false;
@@ -268,6 +272,15 @@ static void sum_plainly(struct scanning *s)
     s->summed = true;
 }
 
+/* The program does not stand still for what there would be no time to use. */
+static void find_older(struct scanning *s, const struct stopped_threads *h)
+{
+    uint64_t rss = last_rss(s->target);
+    if (s->find_older && rss * COST_BYTE / reachability_threads(rss) <= s->limit_ns &&
+        !s->find_older(s->older_context, h, &s->older))
+        vec_release(&s->older.items);
+}
+
 static void look(struct scanning *s, bool stops_threads)
 {
     struct target *t = s->target;
@@ -286,8 +299,8 @@ static void look(struct scanning *s, bool stops_threads)
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
     mark_moment(s);
-    if (!code && stops_threads && s->find_older && !s->find_older(s->older_context, &h, &s->older))
-        vec_release(&s->older.items);
+    if (!code && stops_threads)
+        find_older(s, &h);
     int seen = has_blocks(s) ? memory_map(&s->memory, t->pid) : 0;
     if (has_blocks(s) && !seen) {
         memory_find_resident(&s->memory);
