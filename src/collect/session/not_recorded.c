@@ -262,7 +262,7 @@ static void look_at_executed(struct not_recorded *u, const struct target *parent
     char exe[PATH_MAX];
     struct proc_state state;
     if (!proc_read_state(pid, &state) || state.state == 'Z' || is_unchanged(parent, pid, &state) ||
-        !proc_read_exe(pid, exe, sizeof exe))
+        (!proc_read_exe(pid, exe, sizeof exe) && !read_first_argument(pid, exe, sizeof exe)))
         return;
     for (size_t i = 0; i < u->executed_children.count; i++) {
         struct executed_child *c = &u->executed_children.items[i];
@@ -297,7 +297,7 @@ static void meet_child(void *context, pid_t pid)
 {
     struct children *c = context;
     struct not_recorded *u = c->not_recorded;
-    if (target_find(c->targets, c->count, pid))
+    if (target_find(c->targets, c->count, pid) || pid == getpid()) /* a Tracker has started us */
         return;
     if (c->parent->attached)
         look_at_executed(u, c->parent, pid);
