@@ -418,8 +418,9 @@ def test_programs_that_it_executes(t):
         t.equal("processes", len(report["processes"]), 2)
         reason = "what an attached program executes is not recorded; attach to its process too, or start all of it with 'tidemark run'"
         for path in (shutil.which("sleep"), os.path.realpath("/proc/%d/exe" % p.pid)):
-            t.equal("note on " + path, [note for note in report["notes"] if "nothing could be seen in %s " % os.path.realpath(path) in note],
-                    ["nothing could be seen in %s (3 times): %s" % (os.path.realpath(path), reason)])
+            t.equal("note on " + path, [note for note in report["notes"] if "in %s, which" % os.path.realpath(path) in note],
+                    ["in %s, which was executed 3 times, nothing could be seen: %s" % (os.path.realpath(path), reason)])
+        t.equal("the program itself was recorded", report["complete"], True)
 
 
 def test_a_program_that_becomes_another(t):

@@ -266,7 +266,8 @@ static void look_at_executed(struct not_recorded *u, const struct target *parent
         return;
     for (size_t i = 0; i < u->executed_children.count; i++) {
         struct executed_child *c = &u->executed_children.items[i];
-        if (c->pid == pid && c->stack_start == state.stack_start) {
+        if (c->pid == pid && (!c->stack_start || c->stack_start == state.stack_start)) {
+            c->stack_start = state.stack_start;
             c->is_there = true;
             return;
         }
@@ -457,9 +458,9 @@ static void explain_left_out(const struct not_recorded *u, struct target *const 
         const struct left_out *l = &u->left_out.items[i];
         if (l->why != LEFT_OUT_ATTACHED && is_noted(targets, count, l->path))
             continue;
-        char *times = l->times > 1 ? xasprintf(" (%u times)", l->times) : xstrdup("");
+        char *times = l->times > 1 ? xasprintf(" %u times", l->times) : xstrdup("");
         *vec_push(&main->profile.notes) =
-            xasprintf("nothing could be seen in %s%s: %s", l->path, times,
+            xasprintf("in %s, which was executed%s, nothing could be seen: %s", l->path, times,
                       l->why == LEFT_OUT_ATTACHED ? attached_reason
                       : l->why == LEFT_OUT_LIBC   ? libc_reason
                                                   : narrow_reason);

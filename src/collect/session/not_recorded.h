@@ -45,7 +45,7 @@ struct left_out {
 /* A child that an attached program has, and that executes another. */
 struct executed_child {
     pid_t pid;
-    uint64_t stack_start; /* each exec chooses another one */
+    uint64_t stack_start; /* each exec chooses another one; 0: not yet, or not known */
     bool is_there;        /* at this look */
 };
 
