@@ -235,7 +235,17 @@ void json_attached(struct json *j, const struct profile *p)
     json_u64(j, "before_blocks", a->before_blocks);
     json_u64(j, "before_bytes", a->before_bytes);
     json_u64(j, "before_frees", a->frees);
-    json_string(j, "before_reachability", NULL); /* their types are not known either */
+    /* Their types are not known. */
+    if (a->reach.known) {
+        json_object(j, "before_reachability");
+        json_u64(j, "blocks", a->reach.blocks);
+        json_u64(j, "bytes", a->reach.bytes);
+        json_u64(j, "lost_blocks", a->reach.lost_blocks);
+        json_u64(j, "lost_bytes", a->reach.lost_bytes);
+        json_end(j);
+    } else {
+        json_string(j, "before_reachability", NULL);
+    }
     json_string(j, "before_types", NULL);
     json_end(j);
 }

@@ -266,6 +266,22 @@ const char *summary_before_unknown(const struct attached_before *a)
     return a->before == BEFORE_KNOWN ? NULL : why[a->before];
 }
 
+static void older_reach(const struct older_reach *r, struct strbuf *out)
+{
+    if (!r->known)
+        strbuf_puts(out, "their types and whether something points to them are not known");
+    else if (r->lost_blocks)
+        say(out,
+            "in the end nothing pointed to %N of the %N block(s) that were left (%B); their types "
+            "are not known",
+            r->lost_blocks, r->blocks, r->lost_bytes);
+    else
+        say(out,
+            "in the end something pointed to each of the %N block(s) that were left; their types "
+            "are not known",
+            r->blocks);
+}
+
 void summary_attached(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     const struct attached_before *a = &p->attached;
@@ -277,10 +293,9 @@ void summary_attached(const struct profile *p, const struct style *s, struct str
             a->before_blocks);
     else
         strbuf_puts(out, summary_before_unknown(a));
-    say(out,
-        "; %N free(s) of such blocks since; their types and whether something points to them are "
-        "not known; not in the figures above",
-        a->frees);
+    say(out, "; %N free(s) of such blocks since; ", a->frees);
+    older_reach(&a->reach, out);
+    strbuf_puts(out, "; not in the figures above");
     summary_end(out, s, start);
 }
 

@@ -136,13 +136,22 @@ void inherited_take(struct cursor *c, struct profile *p)
     p->inherited.freed_bytes = cursor_varint(c);
 }
 
+#define ATTACHED_REACH 16u /* flag: struct older_reach is there */
+
 void attached_put(struct strbuf *b, const struct profile *p)
 {
     const struct attached_before *a = &p->attached;
-    strbuf_varint(b, (uint64_t)a->detached | (uint64_t)a->before << 1);
+    strbuf_varint(b, (uint64_t)a->detached | (uint64_t)a->before << 1 |
+                         (a->reach.known ? ATTACHED_REACH : 0));
     strbuf_varint(b, a->before_blocks);
     strbuf_varint(b, a->before_bytes);
     strbuf_varint(b, a->frees);
+    if (!a->reach.known)
+        return;
+    strbuf_varint(b, a->reach.blocks);
+    strbuf_varint(b, a->reach.bytes);
+    strbuf_varint(b, a->reach.lost_blocks);
+    strbuf_varint(b, a->reach.lost_bytes);
 }
 
 void attached_take(struct cursor *c, struct profile *p)
@@ -155,7 +164,15 @@ void attached_take(struct cursor *c, struct profile *p)
     a->before_blocks = cursor_varint(c);
     a->before_bytes = cursor_varint(c);
     a->frees = cursor_varint(c);
-    c->bad |= flags >> 1 > BEFORE_STRANGE;
+    c->bad |= (flags & (ATTACHED_REACH - 1)) >> 1 > BEFORE_STRANGE || flags >= ATTACHED_REACH * 2;
+    if (flags & ATTACHED_REACH) {
+        a->reach.known = true;
+        a->reach.blocks = cursor_varint(c);
+        a->reach.bytes = cursor_varint(c);
+        a->reach.lost_blocks = cursor_varint(c);
+        a->reach.lost_bytes = cursor_varint(c);
+        c->bad |= a->reach.lost_blocks > a->reach.blocks || a->reach.lost_bytes > a->reach.bytes;
+    }
     if (c->bad)
         *a = (struct attached_before){0};
 }

@@ -338,6 +338,12 @@ enum before_attach {
     BEFORE_TOO_LARGE, /* counting would have stopped the program for too long */
     BEFORE_STRANGE    /* its heap does not look like glibc's */
 };
+/* What points to the blocks from before the attach that were still in use when recording ended. */
+struct older_reach {
+    bool known;
+    uint64_t blocks, bytes;           /* that were scanned */
+    uint64_t lost_blocks, lost_bytes; /* of these: nothing points to them, or only lost ones do */
+};
 struct attached_before {
     bool is;
     bool detached; /* it went on after tidemark detached; otherwise it ended */
@@ -345,6 +351,7 @@ struct attached_before {
     enum before_attach before;
     uint64_t before_blocks, before_bytes; /* blocks in use, and their bytes */
     uint64_t frees;                       /* frees of blocks whose allocation was not seen */
+    struct older_reach reach;
 };
 
 /*

@@ -118,7 +118,9 @@ def test_child_of_another_c_library_among_others(t):
     """Those that can be recorded are, and many of one program make one note."""
     musl, program = t.build("ends.c", "-O1", cc="musl-gcc"), t.build("executes.c", "-O1")
     report, stderr = recorded(t, "sh", "-c", 'for i in 1 2 3 4 5 6 7 8; do "$0" return; done; "$1" child; echo $?', musl, program)
-    says(t, report, stderr, musl, "another C library")
+    says(t, report, stderr, musl, "another C library", "8 times")
+    shell = str(report["processes"][0]["pid"])
+    t.equal("the shell was recorded", t.report(t.file("p.tide"), "live", "--process", shell)["complete"], True)
     t.equal("recorded", [p["exit_code"] for p in report["processes"] if p["command"][-1] == "child"], [5])
 
 
@@ -256,9 +258,11 @@ def test_program_in_another_network(t, how):
     t.equal("notes on the program inside: %r" % report["notes"], len(notes), 1)
 
 
-def test_static_child(t):
+@cases(how=("spawn", "thread"))
+def test_static_child(t, how):
+    """The kernel lists it with the thread that started it."""
     static = t.build("not_recorded.c", "-O1", "-static", "-Wno-error")
-    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), "spawn", static)
+    report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), how, static)
     says(t, report, stderr, static, "statically linked")
     t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
 

@@ -4,6 +4,7 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,45 @@ static void silent(long n)
     stay(n, fork_silently);
 }
 
+extern char **environ;
+
+/* Another program, and this one again; both stay. */
+static void *spawn_both(void *unused)
+{
+    static char *const others[] = {"sleep", "1000", NULL}, *const own[] = {"again", "stay", NULL};
+    pid_t pid;
+    if (posix_spawnp(&pid, others[0], NULL, NULL, others, environ) ||
+        posix_spawn(&pid, "/proc/self/exe", NULL, NULL, own, environ))
+        abort();
+    return unused;
+}
+
+/* By threads that stay: the kernel gives the children of one that ends to another. */
+static void *spawn_and_stay(void *done)
+{
+    spawn_both(NULL);
+    pthread_barrier_wait(done);
+    return stand(NULL);
+}
+
+static void spawn(long n)
+{
+    static pthread_barrier_t done;
+    pthread_barrier_init(&done, NULL, (unsigned)n + 1);
+    for (long i = 0; i < n; i++) {
+        pthread_t one;
+        pthread_create(&one, NULL, spawn_and_stay, &done);
+    }
+    pthread_barrier_wait(&done);
+}
+
+/* Becomes this program, from the beginning: the answer is "ready". */
+static void become(long n)
+{
+    (void)n;
+    execl("/proc/self/exe", "became", (char *)NULL);
+}
+
 static void info(long n)
 {
     struct mallinfo2 m = mallinfo2();
@@ -127,6 +167,35 @@ static void info(long n)
 static void small(long n)
 {
     keep(n, 100);
+}
+
+/* Blocks that nothing points to, each with one that only it points to. */
+__attribute__((noinline)) static void lose(long n)
+{
+    for (long i = 0; i < n; i++) {
+        void **block = malloc(500);
+        memset(block, 0, 500);
+        *block = memset(malloc(700), 0, 700);
+    }
+}
+
+/* Blocks that are kept until `hang` makes them point to new ones, and forgets them. */
+static void **prepared[100];
+
+static void prepare(long n)
+{
+    for (long i = 0; i < n; i++)
+        prepared[i] = malloc(900);
+}
+
+__attribute__((noinline)) static void hang(long n)
+{
+    for (long i = 0; i < n; i++) {
+        allocations++;
+        bytes += 333;
+        *prepared[i] = malloc(333);
+        prepared[i] = NULL;
+    }
 }
 
 static void large(long n)
@@ -140,16 +209,20 @@ static void map(long n)
         mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*does)(long);
-    } actions[] = {{"small", small},     {"large", large},  {"drop", drop},       {"each", each},
-                   {"fork", child},      {"map", map},      {"threads", threads}, {"info", info},
-                   {"waiting", waiting}, {"silent", silent}};
+    } actions[] = {{"small", small},     {"large", large}, {"drop", drop},
+                   {"each", each},       {"fork", child},  {"map", map},
+                   {"threads", threads}, {"info", info},   {"waiting", waiting},
+                   {"silent", silent},   {"lose", lose},   {"prepare", prepare},
+                   {"hang", hang},       {"spawn", spawn}, {"become", become}};
     static char in[4096];
     char line[100], name[20];
+    if (argc > 1)
+        stand(argv);
     setvbuf(stdin, in, _IOFBF, sizeof in);
     setvbuf(stdout, NULL, _IONBF, 0);
     puts("ready");

@@ -6,6 +6,7 @@
  *   exec PROGRAM     10 blocks of 100 bytes, then becomes PROGRAM wait
  *   quick PROGRAM    likewise, but PROGRAM gets no argument
  *   spawn PROGRAM    10 blocks of 100 bytes, and PROGRAM wait as a child
+ *   thread PROGRAM   likewise, as a child of a second thread
  *   load PLUGIN      10 blocks of 100 bytes, and 7 of 1,000 in the plugin
  *   deepbind PLUGIN  likewise, loaded with RTLD_DEEPBIND
  *   brief PLUGIN     likewise, and ends at once
@@ -14,6 +15,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,12 +49,22 @@ static void linger(const char *collector)
         usleep(1000);
 }
 
+/* Starts the program that the arguments name, and returns its exit status. */
+static void *spawn_and_wait(void *context)
+{
+    char *const *arguments = context;
+    pid_t child;
+    int status = 0;
+    if (posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) != 0)
+        return (void *)9;
+    waitpid(child, &status, 0);
+    return (void *)(long)WEXITSTATUS(status);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
     char collector[16];
-    int status = 0;
-    pid_t child;
 
     if (!strcmp(how, "wait") || !*how) {
         in_child();
@@ -66,12 +78,16 @@ int main(int argc, char **argv)
         execl(what, what, "wait", collector, (char *)NULL);
     if (!strcmp(how, "quick"))
         execl(what, what, (char *)NULL);
-    if (!strcmp(how, "spawn")) {
+    if (!strcmp(how, "spawn") || !strcmp(how, "thread")) {
         char *arguments[] = {(char *)what, "wait", collector, NULL};
-        if (posix_spawn(&child, what, NULL, NULL, arguments, environ) != 0)
+        pthread_t thread;
+        void *status;
+        if (*how == 's')
+            return (int)(long)spawn_and_wait(arguments);
+        if (pthread_create(&thread, NULL, spawn_and_wait, arguments) != 0)
             return 9;
-        waitpid(child, &status, 0);
-        return WEXITSTATUS(status);
+        pthread_join(thread, &status);
+        return (int)(long)status;
     }
     if (!strcmp(how, "load") || !strcmp(how, "deepbind") || !strcmp(how, "brief")) {
         void *plugin = dlopen(what, RTLD_NOW | (*how == 'l' ? 0 : RTLD_DEEPBIND));

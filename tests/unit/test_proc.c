@@ -21,6 +21,11 @@ static void test_stat(void **state)
         "42 (cat) S 7 42 42 0 -1 4194304 123 9 5 8 1 2 0 0 20 0 1 0 777 9\n", &got));
     assert_u64_equal(got.threads, 1);
     assert_u64_equal(got.start_ticks, 777);
+    assert_u64_equal(got.stack_start, 0);
+    assert_true(proc_parse_stat("42 (cat) S 7 42 42 0 -1 4194304 123 9 5 8 1 2 0 0 20 0 1 0 777 9 "
+                                "3 18446744073709551615 11 12 140722345 14\n",
+                                &got));
+    assert_u64_equal(got.stack_start, 140722345);
     /* A thread may be called anything, this too. */
     assert_true(proc_parse_stat("42 (a) R 1 (b) S 8 42 42 0 -1 4194304 1 9 2 8\n", &got));
     assert_int_equal(got.ppid, 8);

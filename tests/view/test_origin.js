@@ -17,6 +17,11 @@ test("attached", () => {
     const known = {before_known: true, before_bytes: 2048, before_blocks: 1, before_frees: 2};
     assert.deepEqual(origin_of({attached: known}),
         [["attached", "2.0 KiB in 1 block were in use before the attach; 2 frees of such blocks since; their types and whether something points to them are not known; not in these figures"]]);
+    const reach = {blocks: 1300, bytes: 9999, lost_blocks: 1200, lost_bytes: 1024};
+    assert.deepEqual(origin_of({attached: {...known, before_reachability: reach}}),
+        [["attached", "2.0 KiB in 1 block were in use before the attach; 2 frees of such blocks since; in the end nothing pointed to 1,200 of the 1,300 blocks that were left (1.0 KiB); their types are not known; not in these figures"]]);
+    assert.deepEqual(origin_of({attached: {...known, before_reachability: {...reach, lost_blocks: 0, lost_bytes: 0}}}),
+        [["attached", "2.0 KiB in 1 block were in use before the attach; 2 frees of such blocks since; in the end something pointed to each of the 1,300 blocks that were left; their types are not known; not in these figures"]]);
     const unknown = {before_known: false, before_unknown: "what was allocated before the attach was not counted", before_frees: 0};
     assert.deepEqual(origin_of({attached: unknown}),
         [["attached", "what was allocated before the attach was not counted; 0 frees of such blocks since; their types and whether something points to them are not known; not in these figures"]]);

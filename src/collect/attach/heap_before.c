@@ -24,6 +24,7 @@
 #define HEAP_SIZE  (UINT64_C(64) << 20)
 #define FASTS_MOST (1u << 22)
 #define SMALLEST   32
+#define HEADER     16 /* bytes of a chunk before its block */
 /* This bit in the size field of the next chunk says that a chunk is in use. */
 #define IN_USE        1u
 #define SIZE_FLAGS    7u
@@ -34,6 +35,7 @@
 struct heap_walk {
     struct remote_modules *m;
     struct heap_before *out;
+    const struct heap_visitor *visitor; /* NULL: none */
     uint64_t deadline_ns;
     /* Address of the main arena, and the offset of the bins in it. */
     uint64_t main_arena, bins_offset;
@@ -84,6 +86,8 @@ static bool walk_chunks(struct heap_walk *w, uint64_t from, uint64_t to, bool ma
         if (next & IN_USE) {
             w->out->blocks++;
             w->out->bytes += length;
+            if (w->visitor)
+                w->visitor->used(w->visitor->context, chunk + HEADER, length);
         }
         chunk += length;
         size = next;
@@ -129,7 +133,9 @@ static bool drop_fast(struct heap_walk *w, const struct arena *a)
                 return false;
             w->out->blocks--;
             w->out->bytes -= length;
-            chunk = words[2] ^ (w->mangled ? (chunk + 16) >> 12 : 0);
+            if (w->visitor)
+                w->visitor->unused(w->visitor->context, chunk + HEADER);
+            chunk = words[2] ^ (w->mangled ? (chunk + HEADER) >> 12 : 0);
         }
     return true;
 }
@@ -253,17 +259,27 @@ static bool is_served_by(struct remote_modules *m, const struct remote_module *l
     return true;
 }
 
-void heap_before_count(struct remote_modules *m, struct heap_before *out)
+bool heap_before_is_mangled(struct remote_modules *m)
+{
+    struct remote_module *libc = remote_module_named(m, "libc");
+    struct remote_function f;
+    /* This symbol also came with glibc 2.32. */
+    return libc && remote_function(m, libc, "__libc_single_threaded", &f);
+}
+
+void heap_before_count(struct remote_modules *m, const struct heap_visitor *visitor,
+                       struct heap_before *out)
 {
     struct remote_module *libc = remote_module_named(m, "libc");
     *out = (struct heap_before){.state = HEAP_OTHER};
     if (!libc || !is_served_by(m, libc) || libc->data_end <= libc->data_start)
         return;
     out->state = HEAP_INCONSISTENT;
-    struct heap_walk w = {.m = m, .out = out, .deadline_ns = monotonic_ns() + LIMIT_NS};
-    struct remote_function f;
-    /* This symbol also came with glibc 2.32. */
-    w.mangled = remote_function(m, libc, "__libc_single_threaded", &f);
+    struct heap_walk w = {.m = m,
+                          .out = out,
+                          .visitor = visitor,
+                          .deadline_ns = monotonic_ns() + LIMIT_NS,
+                          .mangled = heap_before_is_mangled(m)};
     size_t size = (size_t)(libc->data_end - libc->data_start);
     uint64_t *words = xmalloc(size);
     w.buffer = xmalloc(BUFFER);

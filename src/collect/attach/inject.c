@@ -114,8 +114,13 @@ static int try_threads(struct injection *j, struct err *err)
                            "process %d cannot be traced, or another process is tracing it (a "
                            "second 'tidemark attach'?)",
                            (int)j->pid);
+        if (stopped == -EBUSY) /* it would stay stopped until our process ends */
+            code = err_set(err, -EBUSY,
+                           "thread %d of process %d sleeps in the kernel and could not be stopped; "
+                           "the program was not changed, try again",
+                           (int)tid, (int)j->pid);
         if (stopped)
-            continue; /* it has ended, or sleeps in the kernel */
+            continue; /* it has ended */
         j->tries++;
         j->thread.way = j->way;
         if (has_executed(j))

@@ -13,12 +13,14 @@
 
 #include "base/clock.h"
 #include "collect/leakscan/stop_threads.h"
+#include "collect/proc/proc.h"
 #include "machine/remote.h"
 #include "machine/remote_frame.h"
 #include "machine/stopped.h"
 #include "wire/attach_code.h"
 
 #define STOP_NS UINT64_C(30000000000) /* for a thread to stop on a busy machine */
+#define WAKE_NS UINT64_C(10000000000) /* for a thread to stop that sleeps in the kernel */
 #define STEP_NS UINT64_C(60000000000) /* for a system call that does not block */
 #define YIELDS  64
 #define NAP_NS  50000
@@ -53,6 +55,25 @@ static bool is_event_stop(int status)
     return status >> 16 == PTRACE_EVENT_STOP;
 }
 
+/* Does it wait for a disk, or for its child (vfork)? Then neither a signal nor we can wake it. */
+static bool sleeps_deeply(pid_t tid)
+{
+    struct proc_state state;
+    return proc_read_thread_state(tid, tid, &state) && state.state == 'D';
+}
+
+/* The same as await_stop, for a thread that was just interrupted. */
+static int await_interrupted(pid_t tid)
+{
+    int status = -EBUSY;
+    for (uint64_t waited = 0; status == -EBUSY && waited < STOP_NS; waited += WAKE_NS) {
+        status = await_stop(tid, WAKE_NS);
+        if (status == -EBUSY && sleeps_deeply(tid))
+            break;
+    }
+    return status;
+}
+
 int remote_stop(pid_t tid, struct remote_thread *t)
 {
     t->tid = tid;
@@ -60,7 +81,7 @@ int remote_stop(pid_t tid, struct remote_thread *t)
     t->halts = false;
     if (!stop_threads_seize(tid))
         return -errno;
-    int status = await_stop(tid, STOP_NS);
+    int status = await_interrupted(tid);
     if (status < 0) /* the kernel releases the thread when we end */
         return status;
     if (!is_event_stop(status))

@@ -337,7 +337,7 @@ int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote
         bool elsewhere = !code && all_are_elsewhere(&s);
         if (elsewhere && count_before) {
             uint64_t counting = monotonic_ns();
-            heap_before_count(&s.modules, &out->before);
+            heap_before_count(&s.modules, NULL, &out->before);
             counted_ns += monotonic_ns() - counting;
             elsewhere = out->before.state != HEAP_INCONSISTENT || ++counts == COUNTS ||
                         counted_ns > COUNT_NS;

@@ -114,7 +114,9 @@ struct target {
     int fd;
     dev_t exe_device; /* the program file, to see when it is another */
     ino_t exe_inode;
-    char name[16]; /* the kernel's, when it said hello */
+    uint64_t
+        stack_start; /* an address; differs if the same file was executed again; 0: not known */
+    char name[16];   /* the kernel's, when it said hello */
     struct watched watched;
     struct wire_header *header;
     size_t size;       /* of the mapping at header */

@@ -36,5 +36,6 @@ void target_read_command(struct target *t)
     if (proc_read_state(t->pid, &state)) {
         memcpy(t->name, state.name, sizeof t->name);
         t->profile.ppid = state.ppid;
+        t->stack_start = state.stack_start;
     }
 }

@@ -71,11 +71,32 @@ static void mark_moment(struct scanning *s)
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
 }
 
+/* Adds the older blocks below an address at which a recorded block begins. */
+static void add_older(struct scanning *s, uint64_t below)
+{
+    for (; s->older_next < s->older.items.count; s->older_next++) {
+        struct address_range each = s->older.items.items[s->older_next];
+        const struct reachability_block *last =
+            s->reach.blocks.count ? vec_last(&s->reach.blocks) : NULL;
+        if (each.start >= below)
+            return;
+        if (each.end > below || (last && last->address + last->size > each.start))
+            continue; /* it contains a recorded block, or is part of one */
+        reachability_add(&s->reach, each.start, each.end - each.start);
+        *vec_push(&s->blocks) =
+            (struct scanned_block){.size = each.end - each.start, .older = true};
+    }
+}
+
 static void add_block(void *context, const struct block *b, bool inherited)
 {
     struct scanning *s = context;
     if (inherited && s->memory.only_written)
         return;
+    add_older(s, b->address);
+    if (s->older_next < s->older.items.count &&
+        s->older.items.items[s->older_next].start == b->address)
+        s->older_next++;
     reachability_add(&s->reach, b->address, b->size);
     *vec_push(&s->blocks) = (struct scanned_block){.size = b->size,
                                                    .slack = (uint32_t)(b->usable - b->size),
@@ -110,11 +131,13 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
 {
     struct target *t = s->target;
     struct root_facts facts = {0};
-    uint64_t expected = block_index_count(t) < FORESEEN ? block_index_count(t) : FORESEEN;
+    uint64_t expected = block_index_count(t) + s->older.items.count;
+    expected = expected < FORESEEN ? expected : FORESEEN;
     vec_reserve(&s->reach.blocks, expected);
     vec_reserve(&s->blocks, expected);
     if (!block_index_each(t, add_block, s))
         return false;
+    add_older(s, UINT64_MAX);
     reachability_ready(&s->reach, memory_read, &s->memory);
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
@@ -143,13 +166,17 @@ static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct 
     return -ETIME;
 }
 
+static uint64_t last_rss(const struct target *t)
+{
+    return t->profile.stamps.count ? vec_last(&t->profile.stamps)->rss_bytes : 0;
+}
+
 /* Would the scan take too long, judged before anything is read? */
 static bool is_too_costly(struct scanning *s)
 {
     const struct target *t = s->target;
-    const struct profile *p = &t->profile;
-    uint64_t rss = p->stamps.count ? vec_last(&p->stamps)->rss_bytes : 0;
-    uint64_t cost_ns = block_index_count(t) * COST_REACH + (t->forked ? rss / PAGE * COST_PAGE : 0);
+    uint64_t cost_ns =
+        block_index_count(t) * COST_REACH + (t->forked ? last_rss(t) / PAGE * COST_PAGE : 0);
     struct err err = {0};
     if (!block_index_count(t) || cost_ns <= s->limit_ns)
         return false;
@@ -157,6 +184,12 @@ static bool is_too_costly(struct scanning *s)
     s->estimate_ns = block_index_count(t) * COST_REACH; /* the blocks are summed up nevertheless */
     s->unreachable = xstrdup(err.text);
     return true;
+}
+
+/* Are there any blocks to scan? */
+static bool has_blocks(const struct scanning *s)
+{
+    return block_index_count(s->target) || s->older.items.count;
 }
 
 /* Returns 0 if the scan fits into its limit. */
@@ -167,6 +200,12 @@ static int check_cost(struct scanning *s, struct err *err)
              bytes = address_set_bytes(&s->memory.resident);
     if (s->limit_ns == UINT64_MAX)
         return 0;
+    cost_ns = (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes) +
+              (blocks + s->older.items.count) * (COST_REACH + COST_BLOCK);
+    if (cost_ns > s->limit_ns)
+        vec_release(&s->older.items); /* recorded blocks come first */
+    blocks += s->older.items.count;
+    cost_ns = 0;
     s->estimate_ns = blocks * COST_REACH;
     if (t->forked && !t->has_forked && s->memory.residency) {
         cost_ns = bytes / PAGE * COST_PAGE + blocks * COST_REACH;
@@ -237,6 +276,16 @@ static void sum_without_reachability(struct scanning *s)
     s->summed = true;
 }
 
+/* Finds the blocks from before the recording. The program is not kept stopped for it if there would
+ * be no time to scan them. */
+static void find_older(struct scanning *s, const struct stopped_threads *h)
+{
+    uint64_t rss = last_rss(s->target);
+    if (s->find_older && rss * COST_BYTE / reachability_threads(rss) <= s->limit_ns &&
+        !s->find_older(s->older_context, h, &s->older))
+        vec_release(&s->older.items);
+}
+
 static void read_memory(struct scanning *s, bool stops_threads)
 {
     struct target *t = s->target;
@@ -256,8 +305,10 @@ static void read_memory(struct scanning *s, bool stops_threads)
     }
     mark_moment(s);
     block_index_hold(t);
-    int seen = block_index_count(t) ? memory_map(&s->memory, t->pid) : 0;
-    if (block_index_count(t) && !seen) {
+    if (!code && stops_threads)
+        find_older(s, &h);
+    int seen = has_blocks(s) ? memory_map(&s->memory, t->pid) : 0;
+    if (has_blocks(s) && !seen) {
         memory_find_resident(&s->memory);
         seen = memory_try(&s->memory);
     }
@@ -268,12 +319,12 @@ static void read_memory(struct scanning *s, bool stops_threads)
                        "the program's memory could not be read: %s; reading it must be permitted "
                        "('tidemark doctor' says what forbids it)",
                        strerror(-seen));
-    if (!code && block_index_count(t))
+    if (!code && has_blocks(s))
         code = check_cost(s, &err);
-    if (!code && block_index_count(t) && !follow_pointers(s, &h))
+    if (!code && has_blocks(s) && !follow_pointers(s, &h))
         code = err_set(&err, -ESRCH, "the program's blocks could not be read");
     /* The memory of a program that was killed meanwhile is gone and was read as zeros. */
-    if (!code && block_index_count(t) && memory_try(&s->memory) != 0)
+    if (!code && has_blocks(s) && memory_try(&s->memory) != 0)
         code = err_set(&err, -ESRCH, "the program was killed during the scan");
     if (code)
         sum_without_reachability(s);
@@ -324,6 +375,7 @@ struct root {
     uint64_t bytes;
     uint32_t blocks, row;
 };
+#define OLDER_ROOT UINT32_MAX /* an older block, which has no row */
 
 struct summing {
     struct scanning *scanning;
@@ -332,17 +384,45 @@ struct summing {
     struct root *roots; /* by the root numbers of struct reachability */
 };
 
+static bool is_lost(const struct reachability_block *b)
+{
+    return b->state == REACH_LOST || b->state == REACH_INDIRECT;
+}
+
+/* Older blocks have sums of their own. A recorded block that only a lost older block leads to counts as
+ * reachable, because there is no row for the older block. */
+static void sum_up_older(struct summing *k)
+{
+    struct scanning *s = k->scanning;
+    struct older_reach *o = &s->older_reach;
+    for (size_t i = 0; i < s->blocks.count; i++) {
+        const struct reachability_block *seen = &s->reach.blocks.items[i];
+        uint64_t bytes = s->blocks.items[i].size + OLDER_BLOCK_REST;
+        if (!s->blocks.items[i].older)
+            continue;
+        o->known = true;
+        o->blocks++;
+        o->bytes += bytes;
+        o->lost_blocks += is_lost(seen);
+        o->lost_bytes += is_lost(seen) ? bytes : 0;
+        if (seen->state == REACH_LOST)
+            k->roots[seen->size].row = OLDER_ROOT;
+    }
+}
+
 static void sum_up(struct summing *k, const struct reachability_block *seen,
                    const struct scanned_block *of)
 {
     struct scanning *s = k->scanning;
     enum reach reach = (enum reach)seen->state;
+    if (reach == REACH_INDIRECT && k->roots[seen->size].row == OLDER_ROOT)
+        reach = REACH_REACHABLE;
     struct block b = {.address = seen->address,
                       .size = of->size,
                       .usable = of->size + of->slack,
                       .site = of->site,
                       .birth = of->birth};
-    if (of->inherited)
+    if (of->inherited || of->older)
         return;
     uint64_t untouched =
         s->memory.residency ? untouched_of(&s->memory.resident, &k->span, b.address, b.size) : 0;
@@ -359,6 +439,8 @@ static void sum_up(struct summing *k, const struct reachability_block *seen,
 static void add_led(struct summing *k)
 {
     for (size_t i = 0; i < k->scanning->reach.roots; i++) {
+        if (k->roots[i].row == OLDER_ROOT)
+            continue;
         struct live_row *row = &k->live_summary->rows.items[k->roots[i].row];
         row->led_bytes += k->roots[i].bytes;
         row->led_blocks += k->roots[i].blocks;
@@ -395,10 +477,12 @@ void scan_finish(struct scanning *s)
     /* Otherwise what was seen when the process began to end stays. */
     live_summary->looked = !s->left_out;
     k.roots = xcalloc(s->reach.roots + 1, sizeof *k.roots);
+    sum_up_older(&k);
     for (size_t i = 0; i < s->blocks.count; i++)
         sum_up(&k, &s->reach.blocks.items[i], &s->blocks.items[i]);
     live_summary_close(live_summary);
     add_led(&k);
+    vec_release(&s->older.items);
     vec_release(&s->blocks);
     reachability_release(&s->reach);
     memory_release(&s->memory);

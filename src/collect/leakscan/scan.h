@@ -23,14 +23,31 @@ struct scanned_block {
     uint64_t size;
     uint32_t slack, site, birth;
     bool inherited;
+    bool older; /* it is from before the recording; only its size is known */
 };
 
+/* Blocks that were allocated before the recording began, in order of address. The last word of each
+ * is not in its range, because it may be the allocator's. OLDER_BLOCK_REST: bytes of a chunk that are
+ * not in the range, the header included. */
+#define OLDER_BLOCK_REST 16
+struct older_blocks {
+    VEC(struct address_range) items;
+};
+
+struct stopped_threads;
 struct scanning {
     struct target *target;
     enum scan_kind kind;
     /* The request of the thread that waits for our answer; NULL: none. */
     const struct wire_request *waiting;
     struct footprint_reading *footprint; /* to be filled while the process is stopped; NULL: none */
+    /* Finds the blocks from before the recording while all threads are stopped; false: it cannot.
+     * NULL: these are not scanned. */
+    bool (*find_older)(void *context, const struct stopped_threads *h, struct older_blocks *out);
+    void *older_context;
+    struct older_blocks older;
+    size_t older_next; /* the next one to be added */
+    struct older_reach older_reach;
     uint64_t limit_ns; /* limit of processor time for the whole scan (end_budget.h) */
     uint64_t cost_ns;  /* processor time that another thread used for it */
     /* Estimated from counts: what the work so far and the sums afterwards cost. */

@@ -48,6 +48,7 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
                                .system_ticks = field[15],
                                .threads = field[20],
                                .start_ticks = field[22],
+                               .stack_start = field[28],
                                .environment_end = field[51],
                                .wait_status = (int)field[52]};
     snprintf(out->name, sizeof out->name, "%.*s", (int)(close - open - 1), open + 1);
@@ -179,4 +180,23 @@ pid_t proc_next_number(DIR *folder)
         if (isdigit((unsigned char)e->d_name[0]))
             return (pid_t)strtol(e->d_name, NULL, 10);
     return 0;
+}
+
+unsigned proc_each_child(pid_t pid, void (*each)(void *context, pid_t child), void *context)
+{
+    unsigned count = 0;
+    DIR *threads = proc_open_threads(pid);
+    /* The kernel lists a child under the thread that forked it. */
+    for (pid_t tid; (tid = proc_next_number(threads)); count++) {
+        struct strbuf text = {0};
+        char name[48];
+        snprintf(name, sizeof name, "task/%d/children", (int)tid);
+        char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
+        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
+            each(context, (pid_t)strtol(word, NULL, 10));
+        strbuf_release(&text);
+    }
+    if (threads)
+        closedir(threads);
+    return count;
 }

@@ -27,6 +27,7 @@ struct proc_state {
     uint64_t user_ticks, system_ticks; /* of CPU time */
     uint64_t threads;
     uint64_t start_ticks;     /* after boot; 0: not known */
+    uint64_t stack_start;     /* an address, which each exec chooses and fork keeps; 0: not known */
     uint64_t environment_end; /* an address; 0 also in the middle of exec */
     int wait_status;          /* of a zombie, for those who may read it */
 };
@@ -79,5 +80,7 @@ unsigned proc_filters(pid_t pid);
 DIR *proc_open_threads(pid_t pid);
 /* The next number in a folder of /proc; 0: there are no more, or the folder is NULL. */
 pid_t proc_next_number(DIR *folder);
+/* Calls `each` for every child of all threads. Returns the number of threads. */
+unsigned proc_each_child(pid_t pid, void (*each)(void *context, pid_t child), void *context);
 
 #endif

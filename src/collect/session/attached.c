@@ -14,6 +14,8 @@
 #include "base/older_libc.h"
 #include "collect/attach/attach_process.h"
 #include "collect/attach/inject.h"
+#include "collect/attach/older_blocks.h"
+#include "collect/attach/remote_module.h"
 #include "collect/leakscan/scan.h"
 #include "collect/proc/descendants.h"
 #include "collect/proc/proc.h"
@@ -213,17 +215,37 @@ static void take_answer(struct session *s, const struct attach_answer *answer, u
         s->options->attached(s->options->context, s->program, answer->result.functions);
 }
 
+static bool find_older(void *modules, const struct stopped_threads *h, struct older_blocks *out)
+{
+    return older_blocks_find(modules, h, out);
+}
+
+/* Can its blocks from before the attach be scanned? Only the program's own: a child's are copies of
+ * its parent's. */
+static bool has_older(const struct session *s, const struct target *t)
+{
+    return t->pid == s->program && t->profile.attached.before == BEFORE_KNOWN &&
+           !t->ledger.lost_events;
+}
+
 /* Scans its blocks while it is still recorded. */
 static void scan_before_detach(struct session *s)
 {
     for (size_t i = 0; i < s->live.count && !s->options->no_scan; i++) {
         struct target *t = s->live.items[i];
-        if (!t->header)
+        if (!t->header || t->watched.became) /* its memory is gone */
             continue;
         struct scanning look = {.target = t, .kind = SCAN_EXIT, .limit_ns = end_budget_left(s, t)};
+        struct remote_modules modules;
         uint64_t begun = end_budget_start();
+        bool older = has_older(s, t) && remote_modules_open(&modules, t->pid) == 0;
+        look.find_older = older ? find_older : NULL;
+        look.older_context = &modules;
         scan_read(&look);
         scan_finish(&look);
+        t->profile.attached.reach = look.older_reach;
+        if (older)
+            remote_modules_release(&modules);
         end_budget_stop(s, t, begun, look.cost_ns, end_budget_most(look.estimate_ns));
     }
 }
@@ -250,10 +272,18 @@ static void restore(struct session *s, pid_t pid)
         a->restoring.count--;
 }
 
+/* Has it executed another program? */
+static bool has_become_another(struct session *s)
+{
+    const struct target *t = session_target(s, s->program);
+    return t && t->watched.became;
+}
+
 /* Children that were forked since and have not allocated yet: they have not connected. */
 struct silent {
     struct session *session;
     VEC(pid_t) parents; /* processes whose children are looked for, in turn; each is here once */
+    pid_t parent;       /* the current one of them */
 };
 
 /* false: it is in the list already. */
@@ -272,32 +302,16 @@ static bool shares_memory(pid_t parent, pid_t child)
     return syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0) == 0;
 }
 
-static void restore_child(struct silent *w, pid_t parent, pid_t pid)
+static void restore_child(void *context, pid_t pid)
 {
+    struct silent *w = context;
     struct wire_attached there;
-    if (session_target(w->session, pid) || shares_memory(parent, pid) ||
+    if (session_target(w->session, pid) || shares_memory(w->parent, pid) ||
         !inject_read(pid, &there) || !there.live ||
         memcmp(there.session.key, w->session->socket.key, WIRE_KEY_SIZE) != 0)
         return;
     if (add_parent(w, pid))
         restore(w->session, pid); /* traces it: a second attempt at the same time would fail */
-}
-
-/* The kernel lists a child under the thread that forked it. */
-static void restore_children(struct silent *w, pid_t pid)
-{
-    DIR *threads = proc_open_threads(pid);
-    for (pid_t tid; (tid = proc_next_number(threads));) {
-        struct strbuf text = {0};
-        char name[48];
-        snprintf(name, sizeof name, "task/%d/children", (int)tid);
-        char *rest = proc_read_all(pid, name, &text) ? NULL : text.data;
-        for (char *word; rest && (word = strtok_r(rest, " \n", &rest));)
-            restore_child(w, pid, (pid_t)strtol(word, NULL, 10));
-        strbuf_release(&text);
-    }
-    if (threads)
-        closedir(threads);
 }
 
 static void restore_silent(struct session *s)
@@ -306,13 +320,16 @@ static void restore_silent(struct session *s)
     add_parent(&w, s->program);
     for (size_t i = 0; i < s->live.count; i++)
         add_parent(&w, s->live.items[i]->pid); /* the program is one of them */
-    for (size_t i = 0; i < w.parents.count; i++)
-        restore_children(&w, w.parents.items[i]);
+    for (size_t i = 0; i < w.parents.count; i++) {
+        w.parent = w.parents.items[i];
+        proc_each_child(w.parent, restore_child, &w);
+    }
     vec_release(&w.parents);
 }
 
 static void restore_all(struct session *s)
 {
+    not_recorded_check_now(&s->not_recorded, s->live.items, s->live.count, elapsed_ns(s));
     scan_before_detach(s);
     s->attached.state = RESTORING;
     for (size_t i = 0; i < s->live.count; i++)
@@ -353,7 +370,8 @@ void attached_turn(struct session *s, uint64_t now)
     if (a->state == ATTACHING && attach_process_answer(&a->first, false, &answer))
         take_answer(s, &answer, now);
     bool due = s->options->duration_ns && now - a->began_ns >= s->options->duration_ns;
-    if (a->state == RECORDING && (a->leaving || due) && !s->program_ended)
+    bool asked = a->leaving || due || has_become_another(s);
+    if (a->state == RECORDING && asked && !s->program_ended)
         restore_all(s);
     if (a->state == RESTORING)
         await_restored(s);

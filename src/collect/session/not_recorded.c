@@ -14,11 +14,13 @@
 
 #define CHECK_FIRST_NS   2000000
 #define CHECK_LONGEST_NS 1000000000
-#define MAPPING_NS       3000 /* what reading the libraries takes per mapping */
-/* The pause is so many times the cost of the last reading of libraries: 2 % of a processor. */
-#define LIBRARIES_APART_COST 50
-#define NOTES_MAX            16 /* notes about children; more would hide the rest */
-#define SUPPRESSIONS_MOST    8
+#define MAPPING_NS       3000  /* what reading the libraries takes per mapping */
+#define THREAD_NS        15000 /* what reading the children takes per thread */
+/* The pause is so many times the cost of the last reading of libraries or children: 2 % of a
+ * processor. */
+#define CHECK_APART_COST  50
+#define NOTES_MAX         16 /* notes about children; more would hide the rest */
+#define SUPPRESSIONS_MOST 8
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
@@ -89,6 +91,10 @@ static const char *const network_reason =
     "it is in another network namespace, from where the collector cannot be reached; run tidemark "
     "inside that";
 
+static const char *const attached_reason =
+    "what an attached program executes is not recorded; attach to its process too, or start all of "
+    "it with 'tidemark run'";
+
 char *not_recorded_program_note(const struct not_recorded *u, const char *name)
 {
     if (!not_recorded_is_wanted(u->only, name))
@@ -153,6 +159,20 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
 
 /* --- reading /proc ---------------------------------------------------------------------------- */
 
+/* Does the process still run the program that this target had when it connected, without another
+ * exec? */
+static bool is_unchanged(const struct target *t, pid_t pid, const struct proc_state *state)
+{
+    struct stat s;
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    if (stat(link, &s) != 0)
+        return strcmp(state->name, *t->watched.name ? t->watched.name : t->name) == 0;
+    return s.st_dev == t->exe_device && s.st_ino == t->exe_inode &&
+           (!t->attached || !t->stack_start || !state->stack_start ||
+            t->stack_start == state->stack_start);
+}
+
 /* Reads the first word of its command. Anybody may read that. */
 static bool read_first_argument(pid_t pid, char *out, size_t size)
 {
@@ -180,16 +200,11 @@ static bool is_elsewhere(pid_t pid)
 static void examine_target(struct target *t)
 {
     struct watched *w = &t->watched;
-    char exe[PATH_MAX], link[64];
+    char exe[PATH_MAX];
     struct proc_state state;
-    struct stat s;
     if (!proc_read_state(t->pid, &state) || state.state == 'Z')
         return;
-    snprintf(link, sizeof link, "/proc/%d/exe", t->pid);
-    bool known = stat(link, &s) == 0;
-    bool same = known ? s.st_dev == t->exe_device && s.st_ino == t->exe_inode
-                      : strcmp(state.name, *w->name ? w->name : t->name) == 0;
-    if (!same && !w->became) {
+    if (!w->became && !is_unchanged(t, t->pid, &state)) {
         w->is_path = proc_read_exe(t->pid, exe, sizeof exe);
         bool named = w->is_path || read_first_argument(t->pid, exe, sizeof exe);
         w->became = xstrdup(named ? exe : state.name);
@@ -230,19 +245,86 @@ static void examine_child(struct not_recorded *u, const struct target *parent, p
             pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
 }
 
-static void examine_children(struct not_recorded *u, struct target *const *targets, size_t count,
-                             const struct target *parent)
+static void add_left_out(struct not_recorded *u, const char *path, enum left_out_why why)
 {
-    char what[64], text[4096];
-    snprintf(what, sizeof what, "task/%d/children", parent->pid);
-    if (!proc_read_text(parent->pid, what, text, sizeof text))
+    if (u->no_children || !not_recorded_is_wanted(u->only, path))
         return;
-    char *rest = text;
-    for (char *word; (word = strtok_r(rest, " ", &rest)) && u->silent_children.count < NOTES_MAX;) {
-        pid_t pid = (pid_t)strtol(word, NULL, 10);
-        if (pid > 0 && !target_find(targets, count, pid) && !is_silent_child(u, pid))
-            examine_child(u, parent, pid);
+    for (size_t i = 0; i < u->left_out.count; i++)
+        if (strcmp(u->left_out.items[i].path, path) == 0) {
+            u->left_out.items[i].times++;
+            return;
+        }
+    if (u->left_out.count < NOTES_MAX)
+        *vec_push(&u->left_out) = (struct left_out){xstrdup(path), why, 1};
+}
+
+/* Examines a child of an attached program. If it was only forked, it will connect. A program that it
+ * executes has no recorder. */
+static void examine_executed(struct not_recorded *u, const struct target *parent, pid_t pid)
+{
+    char exe[PATH_MAX];
+    struct proc_state state;
+    if (!proc_read_state(pid, &state) || state.state == 'Z' || is_unchanged(parent, pid, &state) ||
+        (!proc_read_exe(pid, exe, sizeof exe) && !read_first_argument(pid, exe, sizeof exe)))
+        return;
+    for (size_t i = 0; i < u->executed_children.count; i++) {
+        struct executed_child *c = &u->executed_children.items[i];
+        if (c->pid == pid && (!c->stack_start || c->stack_start == state.stack_start)) {
+            c->stack_start = state.stack_start;
+            c->is_there = true;
+            return;
+        }
     }
+    *vec_push(&u->executed_children) = (struct executed_child){pid, state.stack_start, true};
+    add_left_out(u, exe, LEFT_OUT_ATTACHED);
+}
+
+/* Keeps those that the reading found, for the next one. */
+static void forget_executed(struct not_recorded *u)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < u->executed_children.count; i++)
+        if (u->executed_children.items[i].is_there) {
+            u->executed_children.items[kept] = u->executed_children.items[i];
+            u->executed_children.items[kept++].is_there = false;
+        }
+    u->executed_children.count = kept;
+}
+
+/* For examine_found_child. */
+struct children {
+    struct not_recorded *not_recorded;
+    struct target *const *targets;
+    size_t count;
+    const struct target *parent;
+};
+
+static void examine_found_child(void *context, pid_t pid)
+{
+    struct children *c = context;
+    struct not_recorded *u = c->not_recorded;
+    if (target_find(c->targets, c->count, pid) ||
+        pid == getpid()) /* a Tracker started this collector */
+        return;
+    if (c->parent->attached)
+        examine_executed(u, c->parent, pid);
+    else if (u->silent_children.count < NOTES_MAX && !is_silent_child(u, pid))
+        examine_child(u, c->parent, pid);
+}
+
+static void examine_children(struct not_recorded *u, struct target *const *targets, size_t count,
+                             uint64_t now_ns)
+{
+    uint64_t threads = 0;
+    if (u->no_children || now_ns < u->next_children_check_ns)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct children c = {u, targets, count, targets[i]};
+        if (!targets[i]->ended)
+            threads += proc_each_child(targets[i]->pid, examine_found_child, &c);
+    }
+    forget_executed(u);
+    u->next_children_check_ns = now_ns + threads * THREAD_NS * CHECK_APART_COST;
 }
 
 /* Often at first, when programs and libraries are loaded; then a fixed number of times while the
@@ -256,16 +338,8 @@ static uint64_t next_check(uint64_t now_ns, uint64_t first_ns, unsigned share)
 
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
 {
-    if (u->no_children || !*path || why == WIRE_OUT_NONE || why > WIRE_OUT_32_BIT ||
-        !not_recorded_is_wanted(u->only, path))
-        return;
-    for (size_t i = 0; i < u->left_out.count; i++)
-        if (strcmp(u->left_out.items[i].path, path) == 0) {
-            u->left_out.items[i].times++;
-            return;
-        }
-    if (u->left_out.count < NOTES_MAX)
-        *vec_push(&u->left_out) = (struct left_out){xstrdup(path), (enum wire_out)why, 1};
+    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_32_BIT)
+        add_left_out(u, path, (enum left_out_why)why);
 }
 
 static bool has_libraries(const struct target *t)
@@ -296,7 +370,7 @@ static void examine_libraries(struct not_recorded *u, struct target *const *targ
         mappings += unhooked_libraries_check(u, forked);
         forked->watched.libraries_looks++;
     }
-    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * LIBRARIES_APART_COST;
+    uint64_t paid_ns = now_ns + mappings * MAPPING_NS * CHECK_APART_COST;
     u->next_libraries_check_ns = next_check(now_ns, CHECK_FIRST_NS * 8, 8);
     u->next_libraries_check_ns =
         u->next_libraries_check_ns > paid_ns ? u->next_libraries_check_ns : paid_ns;
@@ -307,15 +381,19 @@ void not_recorded_check(struct not_recorded *u, struct target *const *targets, s
 {
     if (now_ns < u->next_check_ns)
         return;
-    for (size_t i = 0; i < count; i++) {
-        if (targets[i]->ended)
-            continue;
-        examine_target(targets[i]);
-        if (!u->no_children && u->silent_children.count < NOTES_MAX)
-            examine_children(u, targets, count, targets[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!targets[i]->ended)
+            examine_target(targets[i]);
+    examine_children(u, targets, count, now_ns);
     examine_libraries(u, targets, count, now_ns);
     u->next_check_ns = next_check(now_ns, CHECK_FIRST_NS, 64);
+}
+
+void not_recorded_check_now(struct not_recorded *u, struct target *const *targets, size_t count,
+                            uint64_t now_ns)
+{
+    u->next_check_ns = u->next_children_check_ns = 0;
+    not_recorded_check(u, targets, count, now_ns);
 }
 
 void not_recorded_at_exit(struct not_recorded *u, struct target *t)
@@ -345,9 +423,12 @@ static void judge_by_name(struct watched *w, const struct target *t)
     w->became = xstrdup(w->last_name);
 }
 
-static char *became_note(struct not_recorded *u, const struct watched *w)
+static char *became_note(struct not_recorded *u, const struct target *t)
 {
-    const char *reason = w->is_path ? kind_reason(not_recorded_file(u, w->became)) : NULL;
+    const struct watched *w = &t->watched;
+    const char *reason = t->attached  ? attached_reason
+                         : w->is_path ? kind_reason(not_recorded_file(u, w->became))
+                                      : NULL;
     if (!reason && w->is_path &&
         executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
         reason = rights_reason;
@@ -384,12 +465,14 @@ static void explain_left_out(const struct not_recorded *u, struct target *const 
 {
     for (size_t i = 0; i < u->left_out.count; i++) {
         const struct left_out *l = &u->left_out.items[i];
-        if (is_noted(targets, count, l->path))
+        if (l->why != LEFT_OUT_ATTACHED && is_noted(targets, count, l->path))
             continue;
-        char *times = l->times > 1 ? xasprintf(" (%u times)", l->times) : xstrdup("");
+        char *times = l->times > 1 ? xasprintf(" %u times", l->times) : xstrdup("");
         *vec_push(&main->profile.notes) =
-            xasprintf("nothing could be seen in %s%s: %s", l->path, times,
-                      l->why == WIRE_OUT_LIBC ? libc_reason : narrow_reason);
+            xasprintf("in %s, which was executed%s, nothing could be seen: %s", l->path, times,
+                      l->why == LEFT_OUT_ATTACHED ? attached_reason
+                      : l->why == LEFT_OUT_LIBC   ? libc_reason
+                                                  : narrow_reason);
         free(times);
     }
 }
@@ -429,7 +512,7 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
         struct watched *w = &t->watched;
         judge_by_name(w, t);
         bool became = w->became && !t->profile.execed && not_recorded_is_wanted(u->only, w->became);
-        char *note = became ? became_note(u, w) : NULL;
+        char *note = became ? became_note(u, t) : NULL;
         if (note && t != main)
             *vec_push(&main->profile.notes) =
                 xasprintf("process %d, %s: %s", t->pid, file_name(t->profile.executable), note);

@@ -31,11 +31,22 @@ struct silent_child {
     char *note;
 };
 
-/* A program that was executed without the recorder, because its loader cannot load it. */
+/* A program that was executed without the recorder. */
 struct left_out {
     char *path;
-    enum wire_out why;
+    enum left_out_why {
+        LEFT_OUT_LIBC = WIRE_OUT_LIBC, /* its loader cannot load the recorder */
+        LEFT_OUT_32_BIT = WIRE_OUT_32_BIT,
+        LEFT_OUT_ATTACHED /* an attached program executed it, which does not pass the recorder on */
+    } why;
     unsigned times;
+};
+
+/* A child of an attached program that executes another program. */
+struct executed_child {
+    pid_t pid;
+    uint64_t stack_start; /* each exec chooses another one; 0: not yet, or not known */
+    bool is_there;        /* it was seen at this reading */
 };
 
 /* A program file that was examined: families of processes run the same few files over and over. */
@@ -48,10 +59,11 @@ struct not_recorded {
     /* Names, one per line: other programs are not reported as missing; NULL: all are. */
     const char *only;
     bool no_children; /* children are not reported as missing either */
-    uint64_t next_check_ns, next_libraries_check_ns;
+    uint64_t next_check_ns, next_libraries_check_ns, next_children_check_ns;
     VEC(struct looked) looked;
     VEC(struct unhooked_library) unhooked;
-    VEC(struct silent_child) silent_children; /* children that can never connect */
+    VEC(struct silent_child) silent_children;     /* children that can never connect */
+    VEC(struct executed_child) executed_children; /* those that the last reading found */
     VEC(struct left_out) left_out;
     /* Those built into the programs; complete at the end. */
     VEC(struct recorded_default) suppressions;
@@ -67,6 +79,9 @@ void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t wh
 /* Call it at every turn of the loop; it reads /proc if that is due. */
 void not_recorded_check(struct not_recorded *u, struct target *const *targets, size_t count,
                         uint64_t now_ns);
+/* Reads /proc whether it is due or not. */
+void not_recorded_check_now(struct not_recorded *u, struct target *const *targets, size_t count,
+                            uint64_t now_ns);
 /* Call it while the target waits before it ends: this is the last chance to see what was loaded
  * since the last reading. */
 void not_recorded_at_exit(struct not_recorded *u, struct target *t);

@@ -2,14 +2,23 @@
 //
 //     origin_of(report)              [[word, sentence], ...], the words of the command line's summary
 //     estimate_text(low, high, unit) "1.0 MiB to 1.4 MiB", or that the interval is not known
-import {amount, bytes, counted, time} from "./format.js";
+import {amount, bytes, count, counted, time} from "./format.js";
+
+function older_text(reach) {
+    if (!reach)
+        return "their types and whether something points to them are not known";
+    const left = counted(reach.blocks, "block");
+    return (reach.lost_blocks
+        ? `in the end nothing pointed to ${count(reach.lost_blocks)} of the ${left} that were left (${bytes(reach.lost_bytes)})`
+        : `in the end something pointed to each of the ${left} that were left`) + "; their types are not known";
+}
 
 function attached_text(attached) {
     const before = attached.before_known
         ? `${bytes(attached.before_bytes)} in ${counted(attached.before_blocks, "block")} were in use before the attach`
         : attached.before_unknown;
-    return `${before}; ${counted(attached.before_frees, "free")} of such blocks since; their types and ` +
-        "whether something points to them are not known; not in these figures";
+    return `${before}; ${counted(attached.before_frees, "free")} of such blocks since; ${
+        older_text(attached.before_reachability)}; not in these figures`;
 }
 
 function merged_text(merged, duration_ns) {
