@@ -3,7 +3,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test check with-tests test-programs test-large test-exchange test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-arm64 install clean
+.PHONY: all demo test check with-tests test-programs test-large test-exchange test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-builds test-arm64 install clean
 
 all: deps
 	@scripts/configure.sh $(BUILD) --buildtype=release $(if $(wildcard $(BUILD)/build.ninja),,-Dtests=false)
@@ -121,6 +121,12 @@ test-distros: deps
 	@scripts/portable.sh $(BUILD) tarball wheel
 	@scripts/make_deb.sh $(BUILD)
 	@$(PYTHON) tests/packages/run.py --build $(BUILD) --suites "$(SUITES)"
+
+# `make` and `make demo` in such systems, with their compilers; BUILDS="noble sid" picks some.
+BUILDS ?= bookworm noble trixie sid
+test-builds:
+	@scripts/install-deps.sh packages
+	@$(PYTHON) tests/packages/from_source.py --build $(BUILD) --suites "$(BUILDS)"
 
 # Cross-builds for aarch64 and tests that under qemu, in BUILD-arm64; TEST=NAME picks tests.
 test-arm64: deps

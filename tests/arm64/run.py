@@ -4,9 +4,13 @@
 Unit tests run by qemu-user; those that need what it lacks, and all end-to-end tests, run in a virtual machine
 (qemu-system) with a kernel and packages of Debian arm64. `packages` tries the wheel and the tarball there. There is no
 kernel with pages of 64 KiB: only what qemu-user can run, runs with them. What is left out is in LEFT_OUT, one by one.
+
+Each end-to-end test that passes is written to BUILD/passed-PAGES-HASH, where HASH is that of tool, recorder and tests:
+a run that was interrupted goes on where it was, and several runs with tests of their own (-k) can share the work.
 """
 import argparse
 import glob
+import hashlib
 import json
 import lzma
 import os
@@ -181,6 +185,26 @@ def prepare_packages(build):
     packages.checks_of_packages().build_programs(build, os.path.join(build, "packages", "programs"), "aarch64")
 
 
+def passed_file(build, pages):
+    """Where the names of the end-to-end tests are that have passed, as they are now, with these binaries."""
+    files = [os.path.join(build, name) for name in ("tidemark", "libtidemark.so")]
+    for folder in ("e2e", "programs"):
+        files += sorted(glob.glob(os.path.join(ROOT, "tests", folder, "*.*")))
+    content = hashlib.sha256()
+    for path in files:
+        with open(path, "rb") as file:
+            content.update(file.read())
+    return os.path.join(build, "passed-%s-%s" % (pages, content.hexdigest()[:12]))
+
+
+def lines_of(path):
+    try:
+        with open(path) as text:
+            return set(text.read().splitlines())
+    except FileNotFoundError:
+        return set()
+
+
 def by_qemu_user(build, names, page):
     for name in names:
         done = subprocess.run(["qemu-aarch64-static", "-p", str(page), "-L", os.path.join(build, "root"), os.path.join(build, name)],
@@ -200,7 +224,8 @@ def main():
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     wanted = lambda name: name.startswith(tuple(options.k.split(",")))
-    runs, kernel = [], os.path.join(build, "kernel-" + options.pages)
+    counts = {"ok": 0, "skip": 0, "failed": 0}
+    runs, passed, kernel = [], None, os.path.join(build, "kernel-" + options.pages)
     env = dict(word.split("=", 1) for word in options.env)
     if options.shell:
         for _ in in_machine(build, kernel, {"kind": "shell", "names": [], "command": options.shell, "env": env}, sys.stdout):
@@ -225,6 +250,10 @@ def main():
                 if part in name:
                     print("left out: %s: %s" % (name, why))
         apart = [n for n in apart if not any(part in n for part in LEFT_OUT)]
+        passed = passed_file(build, options.pages)
+        before = lines_of(passed).intersection(apart)
+        counts["ok"] = len(before)
+        apart = [n for n in apart if n not in before]
     if apart and options.pages == "64k":
         for name in apart:
             print("left out: %s: there is no kernel with pages of 64 KiB, and %s" % (name, IN_MACHINE_LARGE.get(name, "qemu-user cannot run it")))
@@ -233,10 +262,12 @@ def main():
         if apart:
             job = {"kind": options.kind, "names": apart, "env": env}
             runs.append(in_machine(build, kernel, job, log))
-        counts = {"ok": 0, "skip": 0, "failed": 0}
         for run in runs:
             for verdict, name, said in run:
                 counts[verdict] += 1
+                if passed and verdict == "ok":
+                    with open(passed, "a") as out:
+                        out.write(name + "\n")
                 for line in said if verdict == "failed" else ():
                     print("FAIL %s: %s" % (name, line), flush=True)
                 if verdict == "failed" and not said:

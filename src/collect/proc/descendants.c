@@ -87,6 +87,8 @@ static int proc_holds(pid_t pid, const char *name, const char *text)
     static char buffer[65536];
     size_t size = strlen(text), kept = 0;
     char path[64];
+    if (size > sizeof buffer / 2)
+        return 0; /* what is kept of a read leaves room for the next one */
     snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC), found = fd >= 0 ? -1 : 0;
     for (ssize_t n; fd >= 0 && found != 1;) {
