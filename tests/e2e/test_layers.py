@@ -106,7 +106,8 @@ def test_files_are_short_and_say_things_once(t):
 def test_weak_atomics_are_explained(t):
     """What is weaker than seq_cst has its reason in docs/internals/memory_order.md, by its name."""
     with open(os.path.join(ROOT, "docs", "internals", "memory_order.md")) as text:
-        explained = set(re.findall(r"\w+", text.read()))
+        names = re.findall(r"`([^`\n]+)`", text.read())
+    explained = set(word for name in names for word in re.findall(r"\w+", name))
     found = set()
     for path in sources():
         with open(path, errors="replace") as text:
