@@ -186,7 +186,7 @@ def prepare_packages(build):
 
 
 def passed_file(build, pages):
-    """Where the names of the end-to-end tests are that have passed, as they are now, with these binaries."""
+    """The file with the names of the end-to-end tests that have already passed, unchanged, with these binaries."""
     files = [os.path.join(build, name) for name in ("tidemark", "libtidemark.so")]
     for folder in ("e2e", "programs"):
         files += sorted(glob.glob(os.path.join(ROOT, "tests", folder, "*.*")))

@@ -88,7 +88,7 @@ def stat_of(pid):
 
 
 def children_of(pid):
-    """Of all its threads: the kernel lists a child with the thread that forked it."""
+    """The children of all its threads: the kernel lists a child under the thread that forked it."""
     found = []
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/children" % (pid, tid)) as text:
@@ -394,7 +394,7 @@ def test_children_that_never_allocate(t):
 
 
 def stack_start(pid):
-    """Each exec chooses another one; 0 in the middle of that."""
+    """Each exec chooses another one; it is 0 during the exec."""
     return int(stat_of(pid)[25])
 
 

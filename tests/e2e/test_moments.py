@@ -21,8 +21,8 @@ def test_peak_of_one_thread_is_exact(t, opt):
 
 
 @cases(how=("return", "_exit", "kill"))
-def test_peak_has_what_threads_have_not_told_yet(t, how):
-    """A thread tells of what it added when that is some kilobytes. At the end all of it is known, and nothing was freed."""
+def test_peak_has_what_threads_have_not_reported_yet(t, how):
+    """A thread reports what it added once that is some kilobytes. At the end all of it is known, and nothing was freed."""
     profile = t.record(t.build("waiting_threads.c", "-O1", "-pthread"), how, status=137 if how == "kill" else 0)
     report = t.report(profile, "peak")
     t.equal("kept, at the peak", t.total(report, "keep"), (9000, 90))
@@ -31,7 +31,7 @@ def test_peak_has_what_threads_have_not_told_yet(t, how):
 
 
 def test_peak_since_an_attach_is_exact(t):
-    """Of a program with one thread: 30 small blocks, of which ten go."""
+    """The program has one thread. It allocates 30 small blocks and frees ten of them."""
     if not SUPPORTED:
         return
     with program(t) as p:

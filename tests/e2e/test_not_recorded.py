@@ -260,7 +260,7 @@ def test_program_in_another_network(t, how):
 
 @cases(how=("spawn", "thread"))
 def test_static_child(t, how):
-    """The kernel lists it with the thread that started it."""
+    """The kernel lists a child under the thread that started it."""
     static = t.build("not_recorded.c", "-O1", "-static", "-Wno-error")
     report, stderr = recorded(t, t.build("not_recorded.c", "-O1"), how, static)
     says(t, report, stderr, static, "statically linked")

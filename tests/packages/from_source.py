@@ -32,7 +32,7 @@ class SourceChroot(Chroot):
             shutil.rmtree(self.root, ignore_errors=True)
             subprocess.check_call(["cp", "-a", self.clean, self.root])
             open(done, "w").close()
-        with open(self.path("/etc/apt/apt.conf.d/99mirror"), "w") as out:  # it may be one that stands still
+        with open(self.path("/etc/apt/apt.conf.d/99mirror"), "w") as out:  # the mirror may be a snapshot
             out.write('Acquire::Check-Valid-Until "false";\n')
         shutil.rmtree(self.path("/tree"), ignore_errors=True)
         os.mkdir(self.path("/tree"))

@@ -102,7 +102,7 @@ static void test_rounding(void **state)
 #define LOST   512
 #define KIB    UINT64_C(1024)
 
-/* Of mark i, from 1: up and down, and not the same twice. */
+/* Bytes for mark i, from 1: they go up and down and differ at every mark. */
 static uint64_t noise(uint64_t i)
 {
     return i * 7919 * 104729 % (200 * KIB);
@@ -126,8 +126,8 @@ static void add_footprint(struct profile *p, uint64_t i, uint64_t free_bytes, ui
     *vec_push(&p->footprints) = f;
 }
 
-/* 512 bytes are lost before each mark. Resident memory gains "each" bytes at each mark beside, which
- * nothing explains. The first footprint is from after mark 31. */
+/* 512 bytes are lost before each mark. Besides, resident memory gains "each" bytes at each mark,
+ * which nothing explains. The first footprint is from after mark 31. */
 static struct recording *loses_a_little(uint64_t each)
 {
     struct recording *r = recording_new();
@@ -193,8 +193,8 @@ static void expect_verdict(struct recording *r, const char *verdict, const char 
     recording_free(r);
 }
 
-/* The allocator kept more in the first footprint than in the last. What RSS gained before the first is the
- * allocator's too, as far as it has that much. */
+/* The allocator kept more in the first footprint than in the last. What RSS gained before the first
+ * one is the allocator's too, up to what the allocator has. */
 static void test_kept_before_the_first_footprint(void **state)
 {
     (void)state;
