@@ -193,7 +193,7 @@ void accounts_begin(struct thread *t)
     if (c->any_replacement)
         memset(c->replacements, 0, REPLACEMENTS * sizeof *c->replacements);
     c->any_replacement = false;
-    c->alone_era = UINT32_MAX;
+    c->alone_era = 0;
     c->last_alloc = c->fresh.address = 0;
     atomic_store_explicit(&t->ring->owner, 0, memory_order_relaxed);
     walk_forget_notes(&t->walk); /* which are accounts that were its own */

@@ -42,9 +42,8 @@ struct counting {
     struct account_table own, others;
     struct replacements *replacements;
     bool any_replacement; /* else all of these are 0 */
-    /* The era in which it last tried to be the one whose part is told at once; UINT32_MAX: none. */
-    uint32_t alone_era;
-    int64_t pending;      /* what it added to the heap and has not told yet, if there are others */
+    uint32_t alone_era; /* the era in which it last tried to take is_alone's role, + 1; 0: never */
+    int64_t pending;    /* what it added to the heap and has not told yet, if there are others */
     uintptr_t last_alloc; /* its latest allocation, while it may be temporary; else 0 */
     struct {
         uintptr_t address; /* the same, until it does anything else to the heap; else 0 */

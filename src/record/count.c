@@ -61,10 +61,10 @@ void accounts_settle(struct thread *t)
 }
 
 /*
- * Does only this thread change the heap now? Then it tells its part at once, and the total is exact.
- * A thread that finds another one in this role takes the role away from it: else each event of the
- * one would take a cache line from all the others. A thread that finds nobody takes the role, once
- * per era: a thread that stays alone tells its first block at once, too.
+ * Is this the only thread that changes the heap now? Then it adds its part to the total at once, and
+ * the total is exact. A thread that finds another thread in this role ends the role: otherwise each
+ * event of that thread would take the cache line of the total away from all others. A thread that
+ * finds the role free may take it once per era.
  */
 static inline bool is_alone(struct thread *t)
 {
@@ -72,15 +72,12 @@ static inline bool is_alone(struct thread *t)
     uint32_t alone = atomic_load_explicit(&s->total_owner, memory_order_relaxed);
     if (LIKELY(alone == t->counting.owner))
         return true;
-    if (alone) {
-        atomic_store_explicit(&s->total_owner, 0, memory_order_relaxed);
-        t->counting.alone_era = era_now();
-    } else if (t->counting.alone_era != era_now()) {
-        t->counting.alone_era = era_now();
-        atomic_store_explicit(&s->total_owner, t->counting.owner, memory_order_relaxed);
-        return true;
-    }
-    return false;
+    bool first = t->counting.alone_era != era_now() + 1;
+    t->counting.alone_era = era_now() + 1;
+    if (!alone && !first)
+        return false;
+    atomic_store_explicit(&s->total_owner, alone ? 0 : t->counting.owner, memory_order_relaxed);
+    return !alone;
 }
 
 /* Threads tell each other what they added when it is enough, so the total is right to that. */
