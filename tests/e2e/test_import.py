@@ -483,10 +483,10 @@ def test_hostile(t):
     """Counts that promise more than there is, depth, cycles, zero bytes, bombs: one line, and little memory."""
     deep = "[" * 100000
     for name, content, what in (
-            ("heaptrack", heaptrack_text("t ffffffff 1"), "refers to what is not there"),
-            ("heaptrack", heaptrack_text("t 1 3"), "refers to what is not there"),  # its own parent
-            ("heaptrack", heaptrack_text("+ ffffffffffffffff"), "refers to what is not there"),
-            ("heaptrack", heaptrack_text("a 10 fffffffff"), "refers to what is not there"),
+            ("heaptrack", heaptrack_text("t ffffffff 1"), "refers to something that is missing"),
+            ("heaptrack", heaptrack_text("t 1 3"), "refers to something that is missing"),  # its own parent
+            ("heaptrack", heaptrack_text("+ ffffffffffffffff"), "refers to something that is missing"),
+            ("heaptrack", heaptrack_text("a 10 fffffffff"), "refers to something that is missing"),
             ("heaptrack", "v 10400 3\ns 4 ma\0in\n", "zero byte"),
             ("heaptrack", "v 10400 3\n" + "+ 1" * 6000000, "longer than 16 MiB"),
             ("heaptrack", "X no version\n", "begins with its version"),
