@@ -9,7 +9,7 @@
 #include "record/python.h"
 #include "record/shared_window.h"
 
-#define CLAIMED 32 /* accounts at a time: a page */
+#define CLAIMED 32 /* accounts claimed at a time: a page */
 
 static_assert(WIRE_ACCOUNTS_FIRST == 1u << ACCOUNTS_WINDOW_BITS, "windows");
 
@@ -41,7 +41,7 @@ static bool window_map(unsigned window)
     return true;
 }
 
-/* Asked once a tick, as finding out takes system calls. */
+/* Checked once per tick, because it takes system calls. */
 static bool may_map(unsigned window)
 {
     uint32_t tick = atomic_load_explicit(&accounts.header->tick, memory_order_relaxed);
@@ -66,7 +66,7 @@ uint32_t accounts_claim(uint32_t count)
     return first;
 }
 
-/* One of those that are kept for when there is no memory. */
+/* Claims one of those that are reserved for lack of memory. */
 static uint32_t claim_spare(void)
 {
     uint32_t number = atomic_load_explicit(&accounts.totals->spare_end, memory_order_relaxed);
@@ -103,7 +103,7 @@ void accounts_drop(void)
     accounts.header = NULL;
 }
 
-/* --- which account ---------------------------------------------------------------------------- */
+/* --- finding an account ----------------------------------------------------------------------- */
 
 static bool table_grow(struct account_table *a)
 {
@@ -123,7 +123,7 @@ static bool table_grow(struct account_table *a)
             at = (at + 1) & (size - 1);
         entries[at] = old.entries[i];
     }
-    if (old.size > ACCOUNT_TABLE_FIRST) /* the first is part of the thread */
+    if (old.size > ACCOUNT_TABLE_FIRST) /* the first table is part of the thread */
         sys_call(SYS_munmap, old.entries, old.size * sizeof *old.entries);
     return true;
 }
@@ -147,7 +147,8 @@ __attribute__((noinline)) uint32_t account_make(struct thread *t, struct account
                                                 uint32_t key, uint32_t flags)
 {
     struct counting *c = &t->counting;
-    bool spare = flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST; /* may be one of those */
+    /* It may use one of the reserved accounts. */
+    bool spare = flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST;
     uint32_t first = 0, number = 0, at = account_home(a, key);
     if (a->used * 2 >= a->size && !table_grow(a) && (!spare || a->used >= a->size / 8 * 7))
         return 0;
@@ -196,13 +197,13 @@ void accounts_begin(struct thread *t)
     c->alone_era = 0;
     c->last_alloc = c->fresh.address = 0;
     atomic_store_explicit(&t->ring->owner, 0, memory_order_relaxed);
-    walk_forget_notes(&t->walk); /* which are accounts that were its own */
+    walk_forget_notes(&t->walk); /* the notes refer to accounts that belonged to it before */
     python_forget_accounts(t);
     if (!atomic_load_explicit(&t->ring->dirty, memory_order_relaxed))
         atomic_store_explicit(&t->ring->dirty, WIRE_LAST, memory_order_relaxed);
 }
 
-/* Whoever finds the owner finds where the ring says which thread that is. */
+/* A reader that finds the owner also finds where the ring says which thread that is. */
 void accounts_begun(struct thread *t)
 {
     uint64_t from = atomic_load_explicit(&t->ring->written, memory_order_relaxed);
@@ -233,7 +234,8 @@ static void row_taken(struct thread *t, struct wire_account *a)
 
 static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 {
-    bool all = a->temps && a->temps == a->frees && a->temp_bytes == a->freed; /* were temporary */
+    /* All frees were temporary. */
+    bool all = a->temps && a->temps == a->frees && a->temp_bytes == a->freed;
     bool small = a->allocs < 256 && a->frees < 256 && a->bytes < 1u << 20 && a->freed < 1u << 20 &&
                  a->slack < 4096 && a->slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
     if (!remark_room(t, 7))

@@ -1,6 +1,6 @@
 /*
- * accounts_memory: where the accounts of this process are, and which is a stack's. For accounts.c,
- * count.c and count_weighed.c alone.
+ * accounts_memory: where the accounts of this process are, and which one belongs to a stack. Only
+ * accounts.c, count.c and count_weighed.c use it.
  */
 #ifndef TIDE_RECORD_ACCOUNTS_MEMORY_H
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
@@ -14,7 +14,8 @@ struct accounts_memory {
     struct wire_header *header;
     struct wire_totals *totals;
     const _Atomic uint32_t *era_ms;
-    _Atomic uintptr_t windows[ACCOUNTS_WINDOWS]; /* where account 0 would be; 0: not mapped */
+    /* Address of account 0 as seen from the window; 0: not mapped. */
+    _Atomic uintptr_t windows[ACCOUNTS_WINDOWS];
     _Atomic uint32_t owners;
     uint32_t limit, first_era;
     _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
@@ -34,8 +35,8 @@ static inline struct wire_account *account_at(uint32_t number)
     return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
 }
 
-/* May it be used? To be asked of numbers that were read in shared memory, which the program may have
- * written over. */
+/* Is the number usable? Ask this about numbers that were read from shared memory, which the program
+ * may have overwritten. */
 static inline bool account_is_sound(uint32_t number)
 {
     return number >= WIRE_ACCOUNT_FIRST && number < accounts.limit &&
@@ -51,7 +52,7 @@ static inline struct wire_cell *cell_at(uint32_t number)
 /* The first of `count` accounts; 0: there is no memory. */
 uint32_t accounts_claim(uint32_t count);
 
-/* Stacks that are met one after the other have numbers, and so places, near each other. */
+/* Stacks that occur one after the other have neighbouring numbers, and so neighbouring entries. */
 static inline uint32_t account_home(const struct account_table *a, uint32_t key)
 {
     uint32_t group = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
@@ -59,11 +60,11 @@ static inline uint32_t account_home(const struct account_table *a, uint32_t key)
 }
 
 uint32_t account_make(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
-/* When there is no memory for another one of a stack: that of its innermost frames; 0: none is left,
- * and something is lost. */
+/* If there is no memory for another account of a stack: that of its innermost frames; 0: none is
+ * left, and something is lost. */
 uint32_t account_cut(struct thread *t, uint32_t stack, uint32_t flags);
 
-/* 0: there is no memory for another one. */
+/* 0: there is no memory for another account. */
 static inline uint32_t account_of(struct thread *t, struct account_table *a, uint32_t key,
                                   uint32_t flags)
 {

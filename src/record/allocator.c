@@ -1,19 +1,20 @@
 /*
- * What the program's allocator says of itself: bytes that it holds from the system, and what of
- * them is free. glibc (mallinfo2), jemalloc (mallctl), gperftools' tcmalloc (MallocExtension) and
- * mimalloc (mi_process_info) can be asked; of any other nothing is known.
+ * What the program's allocator reports about itself: bytes that it holds from the system, and how
+ * many of them are free. glibc (mallinfo2), jemalloc (mallctl), gperftools' tcmalloc
+ * (MallocExtension) and mimalloc (mi_process_info) can be asked; nothing is known about any other.
  *
- * To ask takes the allocator's locks. They are free, or held by others who will let go, unless this
- * very thread is inside the allocator. It is not in one of our hooks (thread_enter() has seen to
- * that); so it could only have been interrupted there by a signal, or be at the entry of a function
- * of the allocator itself (mark_on.c). The stack is followed to its end to rule out the first, and
- * marks at functions near the allocator do not ask. In a child of which the allocator was not told
- * in time (_Fork, clone), a lock may be held by a thread that is not there: it is never asked.
- * Signals wait meanwhile: the mark may be at a function that a handler may interrupt and allocate.
+ * Asking takes the allocator's locks. They are free, or held by threads that will release them,
+ * unless this very thread is inside the allocator. It is not in one of our hooks (thread_enter()
+ * has checked that). So it could only have been interrupted there by a signal, or be at the entry
+ * of a function of the allocator itself (mark_on.c). The stack is unwound to its end to rule out
+ * the first, and marks at functions near the allocator do not ask. In a child of which the
+ * allocator was not informed in time (_Fork, clone), a lock may be held by a thread that does not
+ * exist: there it is never asked. Signals are blocked meanwhile: the mark may be at a function that
+ * a handler may interrupt and allocate.
  *
- * glibc counts by going through all that is free, so it may take long. Some time there is for
- * asking at every mark; when it is used up, what the last answer cost, a hundred times over, is the
- * distance to the next one.
+ * glibc counts by walking through everything that is free, so it may take long. There is a budget
+ * for asking at every mark; when it is used up, the distance to the next question is a hundred
+ * times what the last answer cost.
  */
 #include <errno.h>
 #include <link.h>
@@ -27,10 +28,10 @@
 #include "record/loaded.h"
 #include "record/recorder.h"
 
-#define SHORT_NS 1000000    /* an answer that takes no longer does not matter at the end */
-#define CREDIT   20000000   /* ns to spend on asking at every mark, and then */
+#define SHORT_NS 1000000    /* a shorter answer does not matter at the end */
+#define CREDIT   20000000   /* ns to spend on asking at every mark, and after that */
 #define SHARE    100        /* one part in so many of the time */
-#define ASKING   UINT64_MAX /* some thread is at it, */
+#define ASKING   UINT64_MAX /* some thread is asking */
 
 typedef struct libc_mallinfo glibc_function(void);
 typedef int jemalloc_function(const char *, void *, size_t *, void *, size_t);
@@ -47,12 +48,12 @@ static union {
     mimalloc_function *mimalloc;
 } question;
 static const struct link_map *its_file, *libc_file;
-static bool unsafe;                   /* not ready for this process */
-static _Atomic uint64_t next_ns;      /* not before this; or ASKING */
-static _Atomic uint64_t last_cost_ns; /* of the last answer, + 1; 0: there was none */
+static bool unsafe;                   /* not usable in this process */
+static _Atomic uint64_t next_ns;      /* not before this time; or ASKING */
+static _Atomic uint64_t last_cost_ns; /* cost of the last answer + 1; 0: there was none */
 static _Atomic uint64_t spent_ns;     /* of CREDIT */
 
-/* --- whom to ask ------------------------------------------------------------------------------ */
+/* --- finding the allocator -------------------------------------------------------------------- */
 
 static const struct link_map *file_of(const void *slot)
 {
@@ -72,8 +73,9 @@ static bool has(const struct exports *x, const char *name, enum wire_allocator w
 }
 
 /*
- * Where all functions are of one file, that file's allocator serves the program. A library that
- * hooks malloc and calls another's cannot be told from one that has a malloc and nothing beyond it.
+ * If all functions are in one file, that file's allocator serves the program. A library that hooks
+ * malloc and calls another's cannot be distinguished from one that has a malloc and nothing beyond
+ * it.
  */
 void allocator_find(void)
 {
@@ -147,7 +149,7 @@ static bool ask_mimalloc(struct wire_held *out)
 {
     size_t committed = 0, other[7];
     if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
-        return false; /* it asks the kernel for what we do not want */
+        return false; /* it would ask the kernel for what we do not need */
     question.mimalloc(&other[0], &other[1], &other[2], &other[3], &other[4], &committed, &other[5],
                       &other[6]);
     out->held_bytes = committed;
@@ -178,9 +180,9 @@ static bool ask(struct wire_held *out)
     }
 }
 
-/* --- when ------------------------------------------------------------------------------------- */
+/* --- when to ask ------------------------------------------------------------------------------ */
 
-/* What the thread worked: to have been put aside meanwhile is no cost. */
+/* The thread's CPU time: time off the processor is no cost. */
 static uint64_t work_ns(void)
 {
     struct timespec now;
@@ -196,7 +198,8 @@ static bool may_ask(struct thread *t, const uint64_t *caller)
 
 #define SIGNAL(number) (UINT64_C(1) << ((number)-1))
 
-/* All but those that an instruction raises. False: the kernel must not be asked. */
+/* Blocks all signals except those that an instruction raises. false: the kernel must not be
+ * asked. */
 static bool hold_signals(uint64_t *before)
 {
     uint64_t held = ~(SIGNAL(SIGSEGV) | SIGNAL(SIGBUS) | SIGNAL(SIGILL) | SIGNAL(SIGFPE) |
@@ -209,7 +212,7 @@ static void release_signals(const uint64_t *before)
     sys_call(SYS_rt_sigprocmask, (long)SIG_SETMASK, before, 0L, sizeof *before);
 }
 
-/* Unless another thread is at it since `due`. */
+/* Unless another thread has been asking since `due`. */
 static bool ask_now(uint64_t due, struct wire_held *out)
 {
     uint64_t before;
@@ -240,8 +243,9 @@ bool allocator_ask(struct thread *t, const uint64_t *caller, struct wire_held *o
 }
 
 /*
- * glibc follows the pointers of all that is free. A program that has written over some, and would
- * have ended without noticing, shall do so with us: it is asked if it has survived that before.
+ * glibc follows the pointers of everything that is free. A program that has overwritten some of
+ * them, and would have ended without noticing, must also end like that with us: it is asked only if
+ * it has survived that before.
  */
 bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire_held *out)
 {

@@ -1,8 +1,7 @@
 /*
- * What a program may say itself: the functions behind include/tidemark.h, which finds them by name.
- *
- * Marks move the tick on first and are written then: what other threads do from here on has the new
- * tick, and belongs to the interval after the mark.
+ * The functions behind include/tidemark.h, which finds them by name. A mark first advances the tick
+ * and is written then: what other threads do from here on has the new tick, and belongs to the
+ * interval after the mark.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -55,7 +54,7 @@ static void read_sizes(uint64_t pages[3])
             field++;
 }
 
-/* The tick that this moment begins: all threads will find it, this one too. */
+/* Advances the tick: all threads will notice, this one too. */
 static uint32_t move_tick(struct thread *t)
 {
     uint32_t tick = wire_move_tick(recorder.header) + 1;
@@ -72,7 +71,8 @@ static void put_value(struct thread *t, uint32_t tick, const char *key, double v
 
 /*
  * run --plant-leak: a block that nothing points to, recorded as one of the heap with all its pages
- * touched. It is mapped, not allocated: a function whose entry is a mark may be the allocator's.
+ * touched. It is mapped, not allocated, because a function whose entry is a mark may be the
+ * allocator's.
  */
 static __attribute__((noinline)) bool plant_leak(struct thread *t)
 {
@@ -85,8 +85,8 @@ static __attribute__((noinline)) bool plant_leak(struct thread *t)
     return event_alloc_foreign(t, (void *)block, size, OWN_FRAME());
 }
 
-/* `function`: its number, if it is the entry of one (mark_on.c). `caller`: who made the mark; NULL:
- * it may be the allocator. */
+/* `function`: its number, if it is the entry of one (mark_on.c). `caller`: of the mark; NULL: it
+ * may be the allocator. */
 static uint32_t put_mark(struct thread *t, const uint64_t *caller, const char *label,
                          uint64_t function)
 {
@@ -186,7 +186,8 @@ int tide_snapshot(const char *path)
     return result;
 }
 
-/* `heap`: struct tide_heap, its size first, as large as it was when the program was built. */
+/* `heap`: struct tide_heap, beginning with its size, which is that of when the program was
+ * built. */
 int tide_figures(void *heap, int restart)
 {
     struct {

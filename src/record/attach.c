@@ -18,7 +18,8 @@ static_assert(ENTRY_PATCH <= WIRE_PATCH_BYTES, "wire ABI");
 /* Our own references to it must not lead elsewhere. */
 extern struct wire_attached table __attribute__((alias("tidemark_attached"), visibility("hidden")));
 
-/* A file that the tool made of memory, in a program that never saw the library's own. */
+/* The library is in a memory file that the tool made, in a program that never saw the library's own
+ * file. */
 bool attach_is_late(void)
 {
     static const char folder[] = "/proc/";
@@ -72,8 +73,9 @@ bool attach_from_malloc(uint64_t pc)
 }
 
 /*
- * The functions of one source file lie together. What malloc.c exports is known by name, and what it
- * does not export lies between these or just beside them, up to the next function that libc exports.
+ * The linker puts the functions of one source file next to each other. What malloc.c exports is
+ * known by name; what it does not export is between these or just beside them, up to the next
+ * function that libc exports.
  */
 static void find_malloc_code(const struct exports *x, uint64_t low, uint64_t high)
 {
@@ -108,7 +110,7 @@ static void find_malloc_code(const struct exports *x, uint64_t low, uint64_t hig
     code.malloc_high = above;
 }
 
-/* --- functions beside malloc's ---------------------------------------------------------------- */
+/* --- functions besides malloc's --------------------------------------------------------------- */
 
 #define FUNCTIONS(F)                                                                               \
     F(mmap, entry_mmap)                                                                            \
@@ -132,7 +134,7 @@ static const size_t next_of[] = {
 #define NEXT_OF(n, symbol) offsetof(struct next, n),
     FUNCTIONS(NEXT_OF)};
 
-/* Each for itself: what cannot be replaced is not hooked. All are libc's. */
+/* Each on its own: a function that cannot be replaced is not hooked. All are libc's. */
 void attach_take_over(void)
 {
     struct exports x;
@@ -171,7 +173,7 @@ void attach_take_over(void)
         sys_call(SYS_close, memory);
 }
 
-/* --- what the tool calls ---------------------------------------------------------------------- */
+/* --- functions that the tool calls ------------------------------------------------------------ */
 
 static int begin(const struct wire_attach *s)
 {
@@ -202,7 +204,7 @@ int tidemark_attach(const struct wire_attach *session)
     return failure;
 }
 
-/* The tool has seen to it that no thread is in a hook, and that none knows its state here. */
+/* The tool has made sure that no thread is in a hook, and that none knows its state here. */
 int tidemark_detached(void)
 {
     recorder_leave();

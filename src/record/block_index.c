@@ -15,9 +15,9 @@ static struct {
     _Atomic uint32_t part_count;
     char *slab, *slab_end;
     size_t slab_size;
-    struct spin lock;              /* of what follows, and of making parts */
+    struct spin lock;              /* protects what follows, and the creation of parts */
     struct wire_wide *wide;        /* an open table by address */
-    uint32_t wide_mask, wide_used; /* used: taken once, and empty again perhaps */
+    uint32_t wide_mask, wide_used; /* used: entries that were ever taken, perhaps empty again */
 } block_index;
 
 struct index_top index_top;
@@ -26,7 +26,7 @@ _Atomic bool index_told;
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Call it with the lock. */
 static void *slab_take(size_t size)
 {
     size = (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
@@ -119,7 +119,7 @@ void index_clear(void)
 
 void index_set_spacing(unsigned bytes)
 {
-    if (!atomic_load(&block_index.part_count)) /* else there are blocks already */
+    if (!atomic_load(&block_index.part_count)) /* otherwise there are already blocks */
         index_top.spacing = bytes;
 }
 
@@ -140,7 +140,7 @@ static inline void *slot_of(uintptr_t address, unsigned class, bool make)
     return slots + (index_in_region(address) >> bits) * wire_slot_bytes(bits);
 }
 
-/* --- sizes that are told and do not fit --------------------------------------------------------*/
+/* --- sizes of told blocks that do not fit ----------------------------------------------------- */
 
 static uint32_t wide_home(uintptr_t address, uint32_t mask)
 {
@@ -159,8 +159,7 @@ static struct wire_wide *wide_find(uintptr_t address)
     }
 }
 
-/* Leaves an address behind: its place is used again by the same address, or lost until the table
- * grows. */
+/* Keeps the address: its entry is used again by the same address, or lost until the table grows. */
 static bool wide_put(uintptr_t address, uint64_t size, uint64_t usable)
 {
     struct wire_wide *w = wide_find(address);
@@ -279,7 +278,7 @@ static bool class_take(uintptr_t address, unsigned class, struct indexed *out)
                                                 : large_take(address, class, out);
 }
 
-/* Its allocator says something else than it did when the block was allocated; or it was told. */
+/* Its allocator reports another size than when the block was allocated; or it is a told block. */
 static __attribute__((noinline)) bool take_anywhere(uintptr_t address, struct indexed *out)
 {
     for (unsigned class = WIRE_GRANULE_LEAST; class <= WIRE_GRANULE_MOST; class ++)

@@ -1,15 +1,15 @@
 /*
  * block_index: the live blocks by address, in the program's own memory, so that a forked child has
- * a copy of it. Laid out as wire/accounts.h says; the collector reads it where it is.
+ * a copy of it. wire/accounts.h defines the layout; the collector reads it in place.
  *
- * A block has a slot of its own for as long as it lives: a part of memory of 2^n bytes cannot hold
- * the beginnings of two live blocks that have as many each. So the slot is found by the address and
- * by what can be used of the block, which its allocator says at the free as it did at the
- * allocation. Blocks whose allocator cannot be asked are told: they are found by address alone, in
- * parts of 16 and 8 bytes.
+ * A block has a slot of its own as long as it lives: a range of 2^n bytes cannot contain the
+ * beginnings of two live blocks that have at least 2^n bytes each. So the slot follows from the
+ * address and the usable size, which the allocator reports at the free as it did at the allocation.
+ * Blocks whose allocator cannot be asked are "told" blocks: they are found by the address alone, in
+ * ranges of 16 and 8 bytes.
  *
- * No locks: only who owns a block reads and writes its slot. A slot is emptied before the block is
- * freed. [malloc-free]
+ * No locks: only the owner of a block reads and writes its slot. A slot is emptied before the block
+ * is freed. [malloc-free]
  */
 #ifndef TIDE_RECORD_BLOCK_INDEX_H
 #define TIDE_RECORD_BLOCK_INDEX_H
@@ -22,62 +22,63 @@
 #include "wire/accounts.h"
 #include "wire/layout.h"
 
-/* What is known of a block. */
+/* What is known about a block. */
 struct indexed {
     uint32_t account, era;
     uint64_t size, usable;
 };
 
-#define INDEX_TABLE_BITS 12 /* of addresses, at each of two levels */
+#define INDEX_TABLE_BITS 12 /* bits of the address, at each of two levels */
 #define INDEX_TABLE      (1u << INDEX_TABLE_BITS)
 
-/* Classes are the bits of granules; those of blocks that are told come after. */
+/* Classes are the bits of granules; those of told blocks come last. */
 #define INDEX_TOLD_CLASS (WIRE_GRANULE_MOST + 1)
 #define INDEX_CLASSES    16
 static_assert(INDEX_TOLD_CLASS + WIRE_TOLD_CLASSES <= INDEX_CLASSES, "classes of a region");
 
 struct index_region {
-    _Atomic(char *) classes[INDEX_CLASSES]; /* slots of a part; NULL: there was no such block */
+    _Atomic(char *) classes[INDEX_CLASSES]; /* slots of a range; NULL: there was no such block */
 };
 
 struct index_table {
     struct index_region regions[INDEX_TABLE];
 };
 
-/* What the quick functions below need of it. */
+/* What the inline functions below need. */
 struct index_top {
     _Atomic(struct index_table *) tables[INDEX_TABLE];
     size_t spacing;
 };
 extern struct index_top index_top;
 
-#define INDEX_TOLD SIZE_MAX /* instead of what can be used: its allocator cannot be asked */
+#define INDEX_TOLD SIZE_MAX /* instead of a usable size: the allocator cannot be asked */
 
-/* Adds a block; true: another was there, whose free was missed: *old. */
+/* Adds a block. true: another block was there, whose free was missed: *old. */
 bool index_put(uintptr_t address, const struct indexed *b, bool told, struct indexed *old);
-/* Removes the block at an address; false: there is none. `usable`: as its allocator says. */
+/* Removes the block at an address; false: there is none. `usable`: as the allocator reports it. */
 bool index_take(uintptr_t address, size_t usable, struct indexed *out);
 
-extern _Atomic bool index_told; /* there may be blocks that were told */
+extern _Atomic bool index_told; /* there may be told blocks */
 static inline bool index_has_told(void)
 {
     return atomic_load_explicit(&index_told, memory_order_relaxed);
 }
 
-/* How far from each other blocks begin of which so much can be used. */
+/* The distance at which blocks of this usable size begin. */
 static inline uint64_t index_apart(size_t usable)
 {
     return usable + index_top.spacing;
 }
 
-/* Have they a slot of one word? */
+/* Do such blocks have a slot of one word? */
 static inline bool index_is_small(uint64_t apart)
 {
     return apart - (1u << WIRE_GRANULE_LEAST) <
            (2u << WIRE_SMALL_BITS) - (1u << WIRE_GRANULE_LEAST);
 }
 
-/* Few classes: where sizes are mixed, each touches its own pages for the same part of the heap. */
+/* There are few classes: if sizes are mixed, each class touches its own pages for the same range of
+ * the heap. */
 static inline unsigned index_class_of_small(uint64_t apart)
 {
     unsigned bits = 63 - (unsigned)__builtin_clzll(apart);
@@ -101,7 +102,7 @@ static inline uint32_t index_bits(unsigned class)
     return class < INDEX_TOLD_CLASS ? class : class - INDEX_TOLD_CLASS + WIRE_GRANULE_LEAST;
 }
 
-/* The slots of blocks of a class that are near an address; NULL: there are none. */
+/* The slots of a class near an address; NULL: there are none. */
 static inline char *index_slots(uintptr_t address, unsigned class)
 {
     uint64_t number = address >> WIRE_REGION_BITS;
@@ -120,7 +121,7 @@ static inline uint64_t index_in_region(uintptr_t address)
     return address & ((UINT64_C(1) << WIRE_REGION_BITS) - 1);
 }
 
-/* The word of a small or told block; NULL: its part is not there. */
+/* The word of a small or told block; NULL: its range has no slots. */
 static inline _Atomic uint64_t *index_word(uintptr_t address, unsigned class, uint32_t bits)
 {
     char *slots = index_slots(address, class);
@@ -146,7 +147,7 @@ static inline uint64_t index_rounded(uint64_t size)
     return size ? (size + 15) & ~UINT64_C(15) : 16;
 }
 
-/* Of a told block whose slot has its size. */
+/* For a told block whose slot contains its size. */
 static inline struct indexed index_read_told(uint64_t word)
 {
     uint32_t low = WIRE_SLOT_LOW(word);
@@ -155,7 +156,7 @@ static inline struct indexed index_read_told(uint64_t word)
                             low & WIRE_TOLD_ROUNDED ? index_rounded(size) : size};
 }
 
-/* What a slot has besides account and era; false: there is no room for that. */
+/* What a slot contains besides account and era; false: it does not fit. */
 static inline bool index_told_low(const struct indexed *b, uint32_t *low)
 {
     bool rounded = b->usable == index_rounded(b->size);
@@ -176,8 +177,8 @@ static inline uint32_t index_era(uint32_t era)
     return era < WIRE_ERA_MOST ? era : WIRE_ERA_MOST;
 }
 
-/* Puts a block into a word that index_word_of found, if that is empty and has room for it; false:
- * nothing is done, and index_put must be called. */
+/* Puts a block into a word that index_word_of found, if that is empty and the block fits; false:
+ * nothing was done, and index_put must be called. */
 static inline bool index_put_quickly(_Atomic uint64_t *word, uintptr_t address,
                                      const struct indexed *b, bool told)
 {
@@ -191,7 +192,7 @@ static inline bool index_put_quickly(_Atomic uint64_t *word, uintptr_t address,
     return true;
 }
 
-/* index_take, most often without a call. */
+/* index_take, mostly without a function call. */
 static inline __attribute__((always_inline)) bool
 index_take_quickly(uintptr_t address, size_t usable, struct indexed *out)
 {
@@ -208,8 +209,9 @@ index_take_quickly(uintptr_t address, size_t usable, struct indexed *out)
 }
 
 /*
- * Most blocks are small ones of glibc: chunks of 32 to 255 bytes, with 8 of them in front. One class
- * has them all, so the slot is found by the address alone. `chunk`: as glibc says, without flags.
+ * Most blocks are small ones of glibc: chunks of 32 to 255 bytes, with 8 of them in front. All of
+ * them are in one class, so the slot follows from the address alone. `chunk`: glibc's size, without
+ * flags.
  */
 static_assert(WIRE_SMALL_MOST == 5, "glibc's smallest chunk has 2^5 bytes");
 static inline bool index_is_small_chunk(uint64_t chunk)
@@ -222,7 +224,7 @@ static inline _Atomic uint64_t *index_chunk_word(uintptr_t address)
     return index_word(address, WIRE_SMALL_MOST, WIRE_SMALL_MOST);
 }
 
-/* false: nothing is done, and index_put must be called. */
+/* false: nothing was done, and index_put must be called. */
 static inline bool index_put_chunk(_Atomic uint64_t *word, uintptr_t address, uint64_t chunk,
                                    uint32_t slack, uint32_t account, uint32_t era)
 {
@@ -251,7 +253,7 @@ static inline bool index_take_chunk(_Atomic uint64_t *word, uintptr_t address, u
     return true;
 }
 
-/* The same of a block that was told. */
+/* The same for a told block. */
 static inline bool index_take_told(uintptr_t address, struct indexed *out)
 {
     _Atomic uint64_t *slot = index_word_of(address, 0, true);
@@ -266,12 +268,12 @@ static inline bool index_take_told(uintptr_t address, struct indexed *out)
     return true;
 }
 
-/* Of which memory blocks are said to be apart by so many bytes more than can be used of them. */
+/* Sets how many bytes more than their usable size lie between blocks. */
 void index_set_spacing(unsigned bytes);
 unsigned index_spacing(void);
 void index_prepare(void);               /* maps memory for the first blocks */
 void index_forked(void);                /* in a forked child */
 void index_clear(void);                 /* after a detach: no block is known */
-void index_tell(struct wire_header *h); /* where it is: of this process */
+void index_tell(struct wire_header *h); /* publishes where the index of this process is */
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * chunk: how much of a block can be used. glibc keeps the size in front of the block; to read it
- * there spares a call that also looks behind the block, which its free does not.
+ * chunk: the usable size of a block.
  *
- * It is read once it was found there: the first CHUNK_TRIED blocks are compared with what the
- * allocator says, and one that differs ends it for good (MALLOC_CHECK_, tagged memory). Blocks that
- * have a mapping of their own are always asked for.
+ * glibc stores it in front of the block. Reading it there saves a call that also reads behind the
+ * block, which a free does not. It is read only after it was verified: the first CHUNK_TRIED blocks
+ * are compared with what the allocator reports, and one difference ends it for good (MALLOC_CHECK_,
+ * tagged memory). For blocks with a mapping of their own the allocator is always asked.
  */
 #ifndef TIDE_RECORD_CHUNK_H
 #define TIDE_RECORD_CHUNK_H
@@ -20,11 +20,12 @@
 
 typedef size_t usable_of(void *);
 
-extern _Atomic(usable_of *) chunk_trusted; /* what it says is in front of blocks; NULL: not known */
+/* The function whose answer is in front of blocks; NULL: not known. */
+extern _Atomic(usable_of *) chunk_trusted;
 
-/* This is glibc's, and may be found to be so. */
+/* The function is glibc's, and may be verified. */
 void chunk_try(usable_of *usable);
-/* Asks. */
+/* Asks the allocator. */
 size_t chunk_ask(void *p, usable_of *usable);
 
 static inline uint64_t chunk_size(const void *p)
@@ -38,7 +39,7 @@ static inline uint64_t chunk_bytes(const void *p)
     return chunk_size(p) & ~(uint64_t)CHUNK_FLAGS;
 }
 
-/* Is this what asks, and does it say what is in front of blocks? */
+/* Is this the verified function? */
 static inline bool chunk_is_trusted(usable_of *usable)
 {
     return __builtin_expect(

@@ -2,7 +2,7 @@
 
 #define CELLS_CLAIMED  8         /* accounts, for twice as many cells */
 #define CELLS_MOST     64        /* of one account: more than there are groups */
-#define PENDING_MOST   (4 << 10) /* bytes that a thread adds to the heap before others know */
+#define PENDING_MOST   (4 << 10) /* bytes that a thread may add to the heap before others know */
 #define GROWTHS_LOOKED 64        /* replacements that are no growth, and more than those that are */
 
 /* --- the total and its peak ------------------------------------------------------------------- */
@@ -15,13 +15,13 @@ void count_save(struct wire_account *a, uint32_t epoch)
     a->saved_epoch = epoch;
 }
 
-/* The heap has been so large; true: as never before. */
+/* Notes the size of the heap; true: it is a new maximum. */
 static bool note_peak(uint64_t live)
 {
     struct wire_totals *s = accounts.totals;
     uint64_t peak = count_load(&s->interval_peak_bytes);
     if ((int64_t)live < 0)
-        return false; /* blocks went whose thread has not told of them yet */
+        return false; /* blocks were freed whose thread has not published them yet */
     while (live > peak && !atomic_compare_exchange_weak(&s->interval_peak_bytes, &peak, live))
         ;
     peak = count_load(&s->peak_bytes);
@@ -44,7 +44,7 @@ uint64_t accounts_interval_peak(uint32_t tick)
     return (int64_t)live < 0 || peak > live ? peak : live;
 }
 
-/* true: that was a new peak. */
+/* true: this was a new peak. */
 static bool settle(struct thread *t)
 {
     int64_t pending = t->counting.pending;
@@ -80,7 +80,7 @@ static inline bool is_alone(struct thread *t)
     return !alone;
 }
 
-/* Threads tell each other what they added when it is enough, so the total is right to that. */
+/* Threads publish what they added when it is enough, so the total is right up to that. */
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change)
 {
     struct wire_totals *s = accounts.totals;
@@ -94,8 +94,8 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (change <= 0 && a->saved_epoch != epoch)
         count_save(a, epoch);
-    /* A peak that this block made has it. Of one that another thread has noted meanwhile, nobody
-     * knows. */
+    /* A peak that this block made includes it. If another thread has noted one meanwhile, this is
+     * not known. */
     if (change > PENDING_MOST && epoch != before && !raised) {
         uint64_t unsure = count_load(&s->unsure);
         while (!atomic_compare_exchange_weak(&s->unsure, &unsure,
@@ -202,7 +202,7 @@ bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure)
     return true;
 }
 
-/* A block went, or moved, for which the thread had just allocated another. */
+/* Reports a block that was freed, or moved, for which the thread had just allocated another. */
 static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t from, uintptr_t to,
                                                   const struct indexed *old, uint64_t size,
                                                   uint32_t account, uint32_t era, bool by_realloc)
@@ -226,14 +226,14 @@ static inline uint8_t one_more(uint8_t n)
     return n < UINT8_MAX ? (uint8_t)(n + 1) : n;
 }
 
-/* Blocks of sizes that have nothing to do with each other look as if they grew into each other, every
- * third time or so. */
+/* Blocks whose sizes are unrelated look as if one had grown into the other about every third time.
+ * If most do not, no more records are sent for the site. */
 static inline bool are_unrelated(uint8_t grown, uint8_t otherwise)
 {
     return otherwise > GROWTHS_LOOKED && otherwise > grown;
 }
 
-/* Is it the array that the other becomes? The collector decides
+/* Is it the array that the other block continues? The collector decides
  * (collect/counting/realloc_chains.h); this only spares it most others. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old)
 {
@@ -264,7 +264,7 @@ void count_replaced(struct thread *t, uintptr_t address, const struct indexed *o
                 t->counting.fresh.era, false);
 }
 
-/* It is met again, or for the first time. */
+/* The stack is seen again, or for the first time. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered)
 {
     uint32_t number = account_of(t, &t->counting.own, stack, size_bucket(size));
@@ -288,7 +288,7 @@ void count_unknown_free(void)
     atomic_fetch_add_explicit(&accounts.totals->unknown_frees, 1, memory_order_relaxed);
 }
 
-/* Who stops the thread from here on finds the block in the index. */
+/* If the thread is stopped from here on, its block is in the index. */
 static inline void realloc_ends(struct thread *t)
 {
     t->counting.moving_from = 0;
@@ -299,7 +299,8 @@ static inline void realloc_ends(struct thread *t)
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
 {
     struct counting *c = &t->counting;
-    /* First: who stops the thread from here on knows that the block is neither here nor there. */
+    /* First: if the thread is stopped from here on, the collector knows that the block is in
+     * neither place. */
     atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     c->moving_known = count_take(old, usable, &c->moving);
@@ -325,7 +326,7 @@ void count_realloc_failed(struct thread *t)
     realloc_ends(t);
 }
 
-/* The block that realloc took is no more. */
+/* Removes the block that realloc took. */
 static void moving_goes(struct thread *t, uint32_t now)
 {
     struct counting *c = &t->counting;
@@ -353,7 +354,7 @@ void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account
     realloc_ends(t);
 }
 
-/* What came of the realloc is not recorded. */
+/* The result of the realloc is not recorded. */
 void count_unrecorded(struct thread *t)
 {
     struct counting *c = &t->counting;
@@ -364,7 +365,7 @@ void count_unrecorded(struct thread *t)
 
 /* --- arenas of CPython -------------------------------------------------------------------------*/
 
-/* They are part of the heap's total; everything else of them is the collector's to count. */
+/* They are part of the heap's total; the collector counts everything else about them. */
 uint32_t count_arena(struct thread *t, void *p, size_t size)
 {
     struct wire_account none = {0};

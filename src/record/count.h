@@ -1,9 +1,8 @@
 /*
- * count: what each allocation and free changes, in the account of its stack, in the total of the
- * process and in the block index. For event.c, which has these functions inlined, count.c, which
- * has what happens seldom, and count_weighed.c.
- *
- * [malloc-free], no lock. Within thread_enter() and thread_leave().
+ * count: what each allocation and free changes: the account of its stack, the total of the process,
+ * and the block index. event.c inlines these functions; count.c has the rare cases, count_weighed.c
+ * those of run --sample. [malloc-free], no lock. Call these between thread_enter() and
+ * thread_leave().
  */
 #ifndef TIDE_RECORD_COUNT_H
 #define TIDE_RECORD_COUNT_H
@@ -26,33 +25,33 @@ static inline void count_store(_Atomic uint64_t *word, uint64_t value)
 
 /* --- count.c ---------------------------------------------------------------------------------- */
 
-/* Keeps what an account has, before its first change after a peak. */
+/* Saves the values of an account before its first change after a peak. */
 void count_save(struct wire_account *a, uint32_t epoch);
-/* Of a process that has, or had, several threads: the total changes. */
+/* Changes the total in a process that has, or had, several threads. */
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
                 uint64_t bytes);
-/* So many blocks end, whose lifetime is of this bucket. */
+/* Counts so many blocks whose lifetime is in this bucket. */
 void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks);
 void count_inherited_free(const struct indexed *b);
 void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now);
 void count_unknown_free(void);
-/* Puts a block into the index whose slot is not empty, or not there. */
+/* Puts a block into the index if its slot is not empty, or does not exist. */
 void count_put(struct thread *t, void *p, const struct indexed *b, bool told);
-/* count_free of what is no small chunk of glibc's. */
+/* count_free for what is not a small chunk of glibc. */
 bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
-/* The block is freed right after another was allocated. */
+/* The block is freed right after another one was allocated. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
-/* Realloc is done: the old block of count_realloc goes. */
+/* A realloc is done: removes the old block of count_realloc. */
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
-/* The account of a stack that is not remembered; 0: there is none. */
+/* The account of a stack that is not cached; 0: there is none. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
-/* Frees of another thread's block are counted in this account; 0: there is none. */
+/* The account that counts frees of another thread's blocks; 0: there is none. */
 uint32_t count_others(struct thread *t, uint32_t account);
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
-/* Before an account grows by `size`. */
+/* Call it before an account grows by `size`. */
 static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
@@ -63,11 +62,11 @@ static inline void total_grows(struct thread *t, struct wire_account *a, uint64_
     uint64_t live = count_load(&s->live_bytes) + size;
     uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (UNLIKELY(a->saved_epoch != epoch) && live <= count_load(&s->peak_bytes))
-        count_save(a, epoch); /* else the peak is after this */
+        count_save(a, epoch); /* otherwise the peak is after this */
     count_store(&s->live_bytes, live);
 }
 
-/* Before it shrinks. */
+/* Call it before an account shrinks. */
 static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
@@ -114,13 +113,13 @@ static inline void account_touch(struct thread *t, uint32_t number, struct wire_
     atomic_store_explicit(&t->ring->dirty, number, memory_order_release);
 }
 
-/* Read once: what is checked is what is used. */
+/* Reads it once: the value that is checked is the one that is used. */
 static inline uint32_t count_first_cell(const struct wire_account *a)
 {
     return *(const volatile uint32_t *)&a->cells;
 }
 
-/* So many blocks of an earlier era end. */
+/* Counts so many blocks of an earlier era that are freed. */
 static inline void count_life(struct thread *t, struct wire_account *a, uint32_t birth,
                               uint32_t now, uint64_t blocks)
 {
@@ -139,7 +138,7 @@ static inline void count_life(struct thread *t, struct wire_account *a, uint32_t
         count_life_in(t, a, bucket, blocks);
 }
 
-/* An allocation, of an account that is this thread's own. `w`: what it counts for. */
+/* Counts an allocation in an account of this thread. `w`: what it counts for. */
 static inline __attribute__((always_inline)) void account_grows(struct thread *t, uint32_t number,
                                                                 struct wire_account *a,
                                                                 uint64_t size, struct wire_weight w)
@@ -160,7 +159,7 @@ static inline __attribute__((always_inline)) void account_grows(struct thread *t
         accounts_rows(t);
 }
 
-/* A free of a block of any account; or of so many, which have the size of `b` together. */
+/* Counts a free of a block of any account; or of several blocks with the size of `b` together. */
 static inline __attribute__((always_inline)) void account_shrinks(struct thread *t,
                                                                   const struct indexed *b,
                                                                   uint64_t blocks, bool temporary,
@@ -198,7 +197,7 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* The block is in the index. `number`: of the account of its stack. */
+/* The block is in the index. `number`: the account of its stack. */
 static inline __attribute__((always_inline)) void
 count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t number, uint32_t now)
 {
@@ -213,8 +212,7 @@ count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t numb
     account_grows(t, number, account_at(number), size, (struct wire_weight){1, size, usable});
 }
 
-/* The account of a stack; `account`: where it is remembered, if it is known; NULL: nowhere. 0: there
- * is none. */
+/* The account of a stack; `account`: where it is cached, or NULL. 0: there is none. */
 static inline __attribute__((always_inline)) uint32_t
 count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
 {
@@ -222,7 +220,7 @@ count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
     return LIKELY(number) ? number : count_find_account(t, size, stack, account);
 }
 
-/* `word`: where it is in the index, as index_word_of says. false: it is not counted. */
+/* `word`: its word in the index, from index_word_of. false: it is not counted. */
 static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, void *p,
                                                               size_t size, size_t usable, bool told,
                                                               _Atomic uint64_t *word,
@@ -242,7 +240,7 @@ static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, 
     return true;
 }
 
-/* The same of a small chunk of glibc's, with a word as index_chunk_word says. */
+/* The same for a small chunk of glibc, with a word from index_chunk_word. */
 static inline __attribute__((always_inline)) bool
 count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomic uint64_t *word,
                   uint32_t now, uint32_t stack, uint32_t *account)
@@ -260,7 +258,7 @@ count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomi
     return true;
 }
 
-/* Takes a block out of the index; false: it is not there. */
+/* Removes a block from the index; false: it is not there. */
 static inline __attribute__((always_inline)) bool count_take(void *p, usable_of *usable,
                                                              struct indexed *out)
 {
@@ -269,7 +267,7 @@ static inline __attribute__((always_inline)) bool count_take(void *p, usable_of 
     return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
 }
 
-/* The same, if it is a small chunk of glibc's and nothing is told. */
+/* The same if it is a small chunk of glibc and there are no told blocks. */
 static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usable_of *usable,
                                                                    struct indexed *out)
 {
@@ -277,7 +275,7 @@ static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usab
            index_take_chunk(index_chunk_word((uintptr_t)p), (uintptr_t)p, chunk_bytes(p), out);
 }
 
-/* A block goes that was taken out of the index. */
+/* Counts a block that was removed from the index. */
 static inline __attribute__((always_inline)) void count_gone(struct thread *t, void *p,
                                                              const struct indexed *b)
 {
@@ -301,7 +299,7 @@ static inline __attribute__((always_inline)) void count_gone(struct thread *t, v
     account_shrinks(t, b, 1, temporary, era_now());
 }
 
-/* `usable`: asks its allocator; NULL: it was told. false: the block is not known. */
+/* `usable` asks its allocator; NULL: a told block. false: the block is not known. */
 static inline __attribute__((always_inline)) bool count_free(struct thread *t, void *p,
                                                              usable_of *usable, bool sure)
 {

@@ -1,5 +1,5 @@
 /*
- * Counting with run --sample: as count.c does, but a block counts for those that it stands for
+ * Counting with run --sample: as in count.c, but a block counts for those that it represents
  * (wire/weights.h), and is in the table of sample.c instead of the block index.
  */
 #include "record/count.h"
@@ -9,7 +9,7 @@ static struct wire_weight weight_of(const void *p, const struct indexed *b)
     return wire_weigh(recorder.sample_bytes, (uintptr_t)p, b->size, b->usable);
 }
 
-/* It goes, as do those that it stands for. */
+/* Counts the free of a block and of those that it represents. */
 static void goes(struct thread *t, const void *p, const struct indexed *b, bool temporary)
 {
     struct wire_weight w = weight_of(p, b);
@@ -22,7 +22,7 @@ static void goes(struct thread *t, const void *p, const struct indexed *b, bool 
     atomic_fetch_add(&accounts.totals->inherited_bytes, w.bytes);
 }
 
-/* The old block of a realloc is gone, whatever came of it. */
+/* The old block of a realloc is gone, whatever the result. */
 static void moves(struct thread *t)
 {
     struct counting *c = &t->counting;

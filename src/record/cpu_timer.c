@@ -7,10 +7,10 @@
 
 #include "machine/interrupted.h"
 
-#define FIRST_SIGNAL 64 /* from here down to LAST_SIGNAL, the first one that is free */
+#define FIRST_SIGNAL 64 /* from here down to LAST_SIGNAL, the first free one is used */
 #define LAST_SIGNAL  36 /* glibc and debuggers use those below */
 #define STARTS       256
-#define STALE_OWED   64 /* periods: is the hook that the thread is in still there? */
+#define STALE_OWED   64 /* periods after which to check whether the hook still exists */
 
 static _Atomic int signal_used; /* 0: none */
 static _Atomic bool stopped;
@@ -65,7 +65,7 @@ static bool is_recorded(const struct thread *t)
            atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_LIVE;
 }
 
-/* An exchange, as the signal may come in between. */
+/* An exchange, because the signal may come in between. */
 void cpu_timer_pay(const uint64_t *caller)
 {
     uint32_t owed = __atomic_exchange_n(&tls.cpu_owed, 0, __ATOMIC_RELAXED);
@@ -77,7 +77,7 @@ void cpu_timer_pay(const uint64_t *caller)
     }
 }
 
-/* The frames that were remembered may be of code that went away since the last hook. */
+/* The cached frames may be of code that was unloaded since the last hook. */
 static void take_sample(struct thread *t, const uint64_t *caller, uint32_t periods)
 {
     uint32_t generation = atomic_load(&recorder.generation);
@@ -91,9 +91,9 @@ static void take_sample(struct thread *t, const uint64_t *caller, uint32_t perio
 }
 
 /*
- * Calls that end with EINTR after any handler, and that may be made again as they were. A sleep
- * begins anew, which makes it longer by the time it had taken before: next to none, as the thread
- * was using the processor when its timer expired. Not among them: close, and connect.
+ * Calls that end with EINTR after any handler, and can be repeated unchanged. A sleep begins anew,
+ * which makes it longer by the time it had taken before: nearly none, because the thread was using
+ * the processor when its timer expired. close and connect are not among them.
  */
 static bool may_be_restarted(long call)
 {
@@ -117,7 +117,7 @@ static bool may_be_restarted(long call)
     return false;
 }
 
-/* If another signal is waiting to be delivered, the call is interrupted by that one. */
+/* If another signal is pending, that one interrupts the call. */
 static bool is_only_signal(const ucontext_t *u)
 {
     uint64_t waiting = 0, blocked;
@@ -126,8 +126,8 @@ static bool is_only_signal(const ucontext_t *u)
 }
 
 /*
- * Did a handler of the program end the call, and our signal only come after it? Then EINTR is for the
- * program. So it is if the call, and with it that handler, blocks our signal.
+ * Did a handler of the program interrupt the call, and our signal only come after it? Then EINTR is
+ * for the program. So it is if the call, and with it that handler, blocks our signal.
  */
 static bool is_programs(const ucontext_t *u, int number)
 {
@@ -142,7 +142,7 @@ static void restart_call(ucontext_t *u, int number)
         interrupted_again(u, interrupted_number(u));
 }
 
-/* A signal that anybody else has sent is for nobody here: it would have ended the program. */
+/* Such a signal from anybody else is ignored: it would have ended the program. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -186,7 +186,7 @@ static bool is_free(int number)
            !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
 }
 
-/* The one that was asked for, or the highest that is free below `below`; 0: none. */
+/* The requested signal, or the highest free one below `below`; 0: none. */
 static int choose_signal(int below)
 {
     int wanted = (int)recorder.header->cpu_signal, saved = errno, found = 0;
@@ -222,7 +222,7 @@ const sigset_t *cpu_timer_without(const sigset_t *set, sigset_t *copy)
 
 /* --- timers ----------------------------------------------------------------------------------- */
 
-/* The clock of a thread's CPU time, as the kernel makes it from its number. */
+/* The clock of a thread's CPU time, as the kernel derives it from the thread id. */
 static clockid_t clock_of(uint32_t tid)
 {
     return (clockid_t)(~tid << 3 | 6);
@@ -243,7 +243,7 @@ static bool make_timer(uint32_t tid, int number, int *timer)
     return false;
 }
 
-/* The first thread that wants a timer finds the signal for all. Under the lock. */
+/* The first thread that wants a timer finds the signal for all. Call it with the lock. */
 static int signal_for_all(void)
 {
     int number = atomic_load(&signal_used);
@@ -258,7 +258,7 @@ static int signal_for_all(void)
     return number;
 }
 
-/* Under the lock, until the thread's timer is known to cpu_timer_move. */
+/* Call it with the lock, until cpu_timer_move knows the thread's timer. */
 static void begin(uint32_t tid)
 {
     int number = signal_for_all(), timer = 0;
@@ -347,7 +347,7 @@ static void move_one(struct thread *t, void *context)
     }
 }
 
-/* What a thread blocks of the signals that came after ours, it goes on blocking. */
+/* If a thread blocks signals that were set after ours, it goes on blocking them. */
 void cpu_timer_move(void)
 {
     struct sigaction ignored = {.sa_handler = SIG_IGN}, none = {0};
@@ -356,7 +356,7 @@ void cpu_timer_move(void)
     int number = before ? choose_signal(before) : 0;
     atomic_store(&signal_used, number);
     threads_each(move_one, &number);
-    if (before) { /* what threads have still to receive is dropped first: it would end the program */
+    if (before) { /* pending signals are dropped first: they would end the program */
         next.sigaction(before, &ignored, NULL);
         next.sigaction(before, &none, NULL);
     }
@@ -375,7 +375,7 @@ static struct start {
     struct cpu_timer_start asked;
 } starts[STARTS];
 
-/* A jump to the program's function, so that nothing of ours is on the thread's stack. */
+/* Jumps to the program's function, so that nothing of ours is on the thread's stack. */
 static void *begin_thread(void *slot)
 {
     struct start *s = slot;

@@ -1,22 +1,23 @@
 /*
- * cpu_timer: samples of CPU time without perf events, with Python frames (run --cpu=timer).
+ * cpu_timer: samples CPU time without perf events, with Python frames (run --cpu=timer).
  *
- * Each thread has a timer on its own CPU clock, which sends a signal to that thread each time it
- * has used another period. The handler walks the stack that it interrupted, as a hook does, and
- * puts a sample into memory that the collector reads (wire/layout.h). A sample stands for as many
- * periods as have passed since the last one, so that they add up to the thread's CPU time.
+ * Each thread has a timer on its own CPU clock, which sends it a signal each time it has used
+ * another period. The handler walks the stack that it interrupted, as a hook does, and puts a
+ * sample into memory that the collector reads (wire/layout.h). A sample counts for as many periods
+ * as have passed since the last one, so that they add up to the thread's CPU time.
  *
- * A signal that comes while the thread is in a hook (which includes the allocator that the hook
+ * A signal that arrives while the thread is in a hook (which includes the allocator that the hook
  * calls) finds a state that it must not touch. Then the periods are owed, and the hook charges them
  * to its caller's stack when it ends (thread_leave).
  *
- * The signal is a real-time signal that the program does not use; hooks_signal.c sees to it that the
- * program neither notices it nor blocks or waits for it. If the program wants to handle that very
- * signal, the timers move to another. A system call that the kernel would not restart after the
- * handler is restarted by it (machine/interrupted.h), so that the program sees no EINTR.
+ * The signal is a real-time signal that the program does not use; hooks_signal.c makes sure that
+ * the program neither notices it nor blocks or waits for it. If the program wants to handle that
+ * very signal, the timers move to another. A system call that the kernel would not restart after
+ * the handler is restarted by the handler (machine/interrupted.h), so that the program sees no
+ * EINTR.
  *
- * Only where the collector asks for it; else nothing here is ever called but cpu_timer_uses, which
- * says no. [malloc-free]; a thread makes its own timer.
+ * Only used if the collector asks for it; otherwise only cpu_timer_uses is called, which returns
+ * false. [malloc-free]; a thread makes its own timer.
  */
 #ifndef TIDE_RECORD_CPU_TIMER_H
 #define TIDE_RECORD_CPU_TIMER_H
@@ -31,29 +32,30 @@ bool cpu_timer_wanted(void);
 void cpu_timer_begin(struct thread *t);
 /* The calling thread ends. */
 void cpu_timer_end(struct thread *t);
-/* A thread that has ended without saying so had this one. */
+/* A thread that ended without reporting it had this timer. */
 void cpu_timer_abandon(struct thread *t);
 void cpu_timer_reset(void); /* in a forked child: no other thread holds its lock */
-/* In a forked child, before it has a state of its own: it gets a timer, as its parent had. */
+/* In a forked child, before it has a state of its own: gives it a timer, as its parent had. */
 void cpu_timer_forked(void);
-/* No more signals come: the program is about to forbid system calls. */
+/* Stops all signals: the program is about to forbid system calls. */
 void cpu_timer_stop(void);
 
 /* Is it the signal that timers send? */
 bool cpu_timer_uses(int number);
-/* The program gets that signal for itself: the timers use another one from here on. */
+/* The program takes that signal for itself: the timers use another one from here on. */
 void cpu_timer_move(void);
-/* Leaves the signal out of a set that the program wants to block or to wait for: *set, or a copy. */
+/* Removes the signal from a set that the program wants to block or wait for: returns `set`, or a
+ * copy. */
 const sigset_t *cpu_timer_without(const sigset_t *set, sigset_t *copy);
 
-/* Gives a new thread its timer before its first function is called: what to hand to pthread_create
- * in place of these two. */
+/* Gives a new thread its timer before its first function is called: what to pass to pthread_create
+ * instead of function and argument. */
 struct cpu_timer_start {
     void *(*start)(void *);
     void *argument;
 };
 struct cpu_timer_start cpu_timer_start(void *(*start)(void *), void *argument);
-/* The thread could not be made. */
+/* The thread could not be created. */
 void cpu_timer_not_started(const struct cpu_timer_start *s);
 
 #endif

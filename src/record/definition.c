@@ -10,9 +10,9 @@
 
 #define HELD_MOST 8
 
-static size_t at_start;                  /* so many files came with the program */
+static size_t at_start;                  /* number of files that came with the program */
 static uint64_t own;                     /* where ours is */
-static _Atomic(void *) loose[HELD_MOST]; /* found in files that may go */
+static _Atomic(void *) loose[HELD_MOST]; /* found in files that may be unloaded */
 
 static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -65,9 +65,9 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
     return s->came_with_program;
 }
 
-/* As everybody sees it, or else as the caller does. The first is not recorded: its message is let
- * go of at once. The second is, as the loader keeps what it allocates, and frees what was recorded.
- */
+/* Asks for the global definition, or else for the caller's. The first question is not recorded,
+ * because its message is freed at once. The second is, because the loader keeps what it allocates,
+ * and frees what was recorded. */
 static void *ask_loader(const char *name, uint64_t pc)
 {
     uintptr_t busy = tls.busy;
@@ -81,7 +81,7 @@ static void *ask_loader(const char *name, uint64_t pc)
     const struct link_map *caller = function ? NULL : loaded_map((void *)(uintptr_t)(pc - 1));
     if (!caller || !next.dlopen || !libc.dlsym)
         return function;
-    /* a handle of its own: what was loaded because others need it cannot be searched as it is */
+    /* A handle of its own: what was loaded because others need it cannot be searched directly. */
     void *handle = next.dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
     function = handle ? libc.dlsym(handle, name) : NULL;
     if (handle)
@@ -104,7 +104,7 @@ static void keep_in_mind(void *function)
 void *definition_of(const char *name, uint64_t pc)
 {
     struct search s = {.name = name};
-    if (!own) /* a library's constructor, before there was any other event */
+    if (!own) /* a library's constructor, before any other event */
         definition_start();
     dl_iterate_phdr(look_into, &s);
     if (s.came_with_program || !s.count)

@@ -8,8 +8,8 @@
 #include "record/patch.h"
 #include "record/recorder.h"
 
-/* C functions first: where two names mean one function, the first one's hook is called. Those
- * without a field in `next` are hooked with the help of others. */
+/* C functions first: if two names mean one function, the first one's hook is called. Those without
+ * a field in `next` are hooked with the help of others. */
 #define FUNCTIONS(WITH_NEXT, WITHOUT)                                                              \
     WITH_NEXT(malloc)                                                                              \
     WITH_NEXT(free)                                                                                \
@@ -88,11 +88,11 @@ void *entry_original(const char *name)
     return NULL;
 }
 
-/* --- what the executable exports -------------------------------------------------------------- */
+/* --- exports of the executable ---------------------------------------------------------------- */
 
 /*
- * Sanitizers check every address that their own functions hand out. Where their names are not for
- * others to see, they are known by what no allocator defines.
+ * Sanitizers check every address that their own functions return. If their names are not exported,
+ * they are recognised by a function that no allocator defines.
  */
 static bool is_sanitized(const struct exports *x)
 {
@@ -104,7 +104,7 @@ static bool is_sanitized(const struct exports *x)
     return false;
 }
 
-/* False: there is no malloc of its own, or nothing that we can deal with. */
+/* false: it has no malloc of its own, or one that we cannot handle. */
 static bool find_functions(const struct exports *x)
 {
     bool is_libc = recorder.late && exports_find(x, "gnu_get_libc_version");
@@ -125,8 +125,8 @@ static bool find_functions(const struct exports *x)
 /* --- their code ------------------------------------------------------------------------------- */
 
 /*
- * A form of operator new or delete that calls malloc or free is seen there, as is one that calls
- * such a form. One that does not (an allocator's) is hooked itself.
+ * A form of operator new or delete that calls malloc or free is seen there, and so is one that
+ * calls such a form. One that does not (an allocator's) is hooked itself.
  */
 static bool drop_operators(long memory)
 {
@@ -152,7 +152,7 @@ static bool drop_operators(long memory)
     return true;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- entry_take_over -------------------------------------------------------------------------- */
 
 static bool is_rare(const struct patched *f)
 {
@@ -164,7 +164,8 @@ static bool is_rare(const struct patched *f)
     return false;
 }
 
-/* A size may be asked only if all functions are of one allocator; pvalloc is asked for apart. */
+/* A size may be asked only if all functions belong to one allocator; pvalloc is looked up
+ * separately. */
 static void set_next(const struct exports *x)
 {
     const ElfW(Sym) *usable = exports_find(x, "malloc_usable_size");
@@ -173,7 +174,7 @@ static void set_next(const struct exports *x)
         size_t offset = next_of[f - functions];
         if (offset == NO_NEXT)
             continue;
-        if (f->trampoline || f > PVALLOC) /* what is newer than C11 may be missing */
+        if (f->trampoline || f > PVALLOC) /* functions newer than C11 may be missing */
             memcpy((char *)&next + offset, &f->trampoline, sizeof f->trampoline);
         else if (f != PVALLOC && !(recorder.late && is_rare(f)))
             size_of = 0;
@@ -183,7 +184,7 @@ static void set_next(const struct exports *x)
     memcpy(&next.allocator, &MALLOC->address, sizeof MALLOC->address);
 }
 
-/* The executable; in a program that ran already, whoever has the malloc that is called. */
+/* The executable; in a program that was already running, the file whose malloc is called. */
 static const struct link_map *main_program(void)
 {
     const struct link_map *m = loaded_map(functions);
@@ -210,7 +211,7 @@ void entry_take_over(void)
     if (memory < 0)
         return;
     bool done = drop_operators(memory) && patch_all(functions, COUNT, l.start, memory);
-    if (!done && recorder.late) { /* without those that are hardly ever called */
+    if (!done && recorder.late) { /* without functions that are hardly ever called */
         for (struct patched *f = functions; f < functions + C_COUNT; f++)
             if (is_rare(f))
                 f->address = 0;

@@ -1,11 +1,12 @@
-/* From a hook's call to what is counted or told: the stack, its number, the account or record. */
+/* From a hook's call to what is counted or reported: the stack, its number, the account or
+ * record. */
 #include <sys/syscall.h>
 
 #include "record/nodes.h"
 #include "record/python.h"
 #include "record/count.h"
 
-/* The walk's innermost frames alone, when there is no memory for all of them. */
+/* Only the walk's innermost frames, if there is no memory for all of them. */
 static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
 {
     uint64_t frames[NODES_CUT_FRAMES];
@@ -15,7 +16,7 @@ static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
     return nodes_cut(frames, kept);
 }
 
-/* The number of the frames that the walk has found, of which those from `first` on have none. */
+/* The number of the frames that the walk has found; those from `first` on have none yet. */
 static uint32_t walk_number(struct thread *t, uint32_t first)
 {
     struct walk *w = &t->walk;
@@ -34,7 +35,8 @@ static uint32_t walk_number(struct thread *t, uint32_t first)
     return number;
 }
 
-/* Of a thread of Python, native frames have no nodes of their own: their name is a hash. */
+/* In a thread of Python, native frames have no nodes of their own: they are identified by a
+ * hash. */
 static uint64_t walk_hash(struct walk *w)
 {
     uint64_t name = w->fresh ? w->frames[w->fresh - 1].id : (uint64_t)w->root;
@@ -45,7 +47,7 @@ static uint64_t walk_hash(struct walk *w)
     return name;
 }
 
-/* How far the stack goes that the caller is on. */
+/* Sets the bounds of the stack that the caller is on. */
 static inline void set_bounds(struct thread *t, const uint64_t *caller)
 {
     uint64_t sp = CALLER_SP(caller);
@@ -53,8 +55,8 @@ static inline void set_bounds(struct thread *t, const uint64_t *caller)
     t->walk.stack_end = sp >= t->stack_low && sp < t->stack_high ? t->stack_high : WALK_NO_END;
 }
 
-/* The name of the caller's native stack, by walking it: its number, or its hash. *leaf: as it is
- * kept; NULL: it is not. */
+/* Identifies the caller's native stack by walking it: its number, or its hash. *leaf: the cache
+ * entry, or NULL. */
 static uint64_t walked_name(struct thread *t, const uint64_t *caller, struct walk_leaf **leaf)
 {
     struct walk *w = &t->walk;
@@ -67,8 +69,8 @@ static uint64_t walked_name(struct thread *t, const uint64_t *caller, struct wal
     uint64_t name = t->hashed ? walk_hash(w) : walk_number(t, w->fresh);
     *leaf = NULL;
     if (UNLIKELY(name >= WIRE_CUT_FIRST && !t->hashed))
-        w->trusted = 0;       /* frames that have no number cannot be built upon */
-    else if (LIKELY(!loader)) /* a leaf would hide that it is at work again */
+        w->trusted = 0;       /* frames without a number cannot be built upon */
+    else if (LIKELY(!loader)) /* a cached leaf would hide that the loader is at work again */
         *leaf = walk_keep_leaf(w);
     return name;
 }
@@ -81,14 +83,14 @@ bool event_stack_is_plain(struct thread *t, const uint64_t *caller)
     return t->walk.root == WALK_WHOLE && t->walk.trusted == t->walk.count;
 }
 
-/* A stack, and where what is known of its account is remembered by this thread; NULL: nowhere. */
+/* A stack, and where this thread caches its account; NULL: nowhere. */
 struct stack {
     uint32_t number;
     uint32_t *account;
 };
 
 /* The stack of native and Python frames. `walked`: the walk has just found the native ones, which
- * have that name. */
+ * `native` identifies. */
 static __attribute__((noinline)) struct stack
 python_number(struct thread *t, const uint64_t *caller, uint64_t native, bool walked)
 {
@@ -153,9 +155,9 @@ uint32_t event_stack(struct thread *t, const uint64_t *caller)
 }
 
 /*
- * The native frames that a signal interrupted, of which the walk begins at the instructions that
- * end the handler: those are no part of the program's stack. What interrupts is met once, so it is
- * not kept as a leaf.
+ * Identifies the native frames that a signal interrupted. The walk begins at the instructions that
+ * end the handler, which are not part of the program's stack. Such a stack occurs once, so it is
+ * not cached as a leaf.
  */
 static uint64_t interrupted_name(struct thread *t, const uint64_t *caller)
 {
@@ -177,8 +179,8 @@ static uint64_t interrupted_name(struct thread *t, const uint64_t *caller)
     return name;
 }
 
-/* As python_number, but nothing of the interpreter is changed, and nothing is believed that an
- * interpreter may be in the middle of writing. */
+/* Like python_number, but nothing of the interpreter is changed, and nothing is trusted that an
+ * interpreter may be writing. */
 uint32_t event_interrupted(struct thread *t, const uint64_t *caller)
 {
     uint64_t key, native = interrupted_name(t, caller);
@@ -211,8 +213,8 @@ static uint32_t below(uint32_t stack, uint64_t frame)
 }
 
 /*
- * The address may be one that another thread has freed since our hook began, and it may have seen a
- * new tick before it did. That free is read after the tick, so this must be too.
+ * The address may have been freed by another thread since our hook began, after it had seen a new
+ * tick. That free is read after the tick, so this must be too.
  */
 static inline void event_tick(struct thread *t)
 {
@@ -220,7 +222,7 @@ static inline void event_tick(struct thread *t)
         thread_tick(t);
 }
 
-#define ASK SIZE_MAX /* its allocator, how much of a block can be used */
+#define ASK SIZE_MAX /* ask the allocator for the usable size */
 
 static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t size,
                                             const uint64_t *caller, size_t usable, bool told)
@@ -247,7 +249,7 @@ static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t si
     return weighed_alloc(t, p, size, usable, found.number, found.account);
 }
 
-/* What most calls are, a small block of glibc's, has a way of its own: see block_index.h. */
+/* Most calls are for a small block of glibc, which has a fast path (block_index.h). */
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
     if (UNLIKELY(!chunk_is_trusted(next.malloc_usable_size) || recorder.sample_bytes))
@@ -264,7 +266,7 @@ bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
     return count_alloc_chunk(t, p, size, chunk, word, era_now(), found.number, found.account);
 }
 
-/* A block whose size the allocator must not be asked for: it is not its own. */
+/* A block whose size its allocator must not be asked for: it belongs to another one. */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller)
 {
     return alloc(t, p, size, caller, size, true);
@@ -303,7 +305,7 @@ void event_realloc_failed(struct thread *t)
     (recorder.sample_bytes ? weighed_realloc_failed : count_realloc_failed)(t);
 }
 
-/* As mappings: what other threads do meanwhile is not told apart. */
+/* As for mappings: what other threads do meanwhile is not distinguished. */
 void event_fork(struct thread *t)
 {
     tls.fork = atomic_fetch_add(&recorder.forks, 1) + 1;

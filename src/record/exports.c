@@ -8,7 +8,7 @@ void exports_read(struct exports *x, const struct link_map *m)
 {
     *x = (struct exports){.base = m->l_addr};
     for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
-        /* the loader has added the base, unless the table cannot be written to */
+        /* The loader has added the base, unless the table is read-only. */
         uint64_t p = d->d_un.d_ptr < x->base ? d->d_un.d_ptr + x->base : d->d_un.d_ptr;
         const void *at = (const void *)(uintptr_t)p;
         if (d->d_tag == DT_SYMTAB)
@@ -29,7 +29,7 @@ static bool is_named(const struct exports *x, uint32_t i, const char *name)
     return strcmp(x->strings + x->symbols[i].st_name, name) == 0;
 }
 
-/* Of several versions, those for programs of old are hidden. */
+/* Of several versions, those for old programs are hidden. */
 static bool is_hidden(const struct exports *x, const ElfW(Sym) * s)
 {
     return x->versions && x->versions[s - x->symbols] & 0x8000;

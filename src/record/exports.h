@@ -1,9 +1,7 @@
 /*
- * exports: what a loaded file defines for others to see, looked up in its own tables.
- *
- * dlsym would do, but it takes the loader's lock and may allocate. What the tables of a file that
- * the loader accepted say is believed.
- * [malloc-free] [async-signal-safe]; borrows the link map, good until the file is unloaded.
+ * exports: what a loaded file exports, looked up in its own tables. dlsym could do it, but takes
+ * the loader's lock and may allocate. The tables of a file that the loader accepted are trusted.
+ * [malloc-free] [async-signal-safe]; borrows the link map, valid until the file is unloaded.
  */
 #ifndef TIDE_RECORD_EXPORTS_H
 #define TIDE_RECORD_EXPORTS_H
@@ -21,10 +19,10 @@ struct exports {
 
 void exports_read(struct exports *x, const struct link_map *m);
 
-/* Defined there and for others to see; NULL: not. */
+/* The exported definition; NULL: there is none. */
 const ElfW(Sym) * exports_find(const struct exports *x, const char *name);
 
-/* How many symbols there are, those for others to see and those that are needed of others. */
+/* The number of symbols, exported and imported. */
 uint32_t exports_count(const struct exports *x);
 
 #endif

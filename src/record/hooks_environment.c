@@ -1,6 +1,6 @@
 /*
- * getenv, for one variable: a Python that is recorded finds the module `tidemark` behind what is in
- * its PYTHONPATH. The environment itself stays as it is, so neither the program nor what it
+ * getenv, for one variable: a Python that is recorded finds the module `tidemark` after what is in
+ * its PYTHONPATH. The environment itself is not changed, so neither the program nor what it
  * executes sees a difference there; with -E and -I an interpreter does not ask.
  */
 #include <fcntl.h>
@@ -13,21 +13,22 @@
 #define VARIABLE "PYTHONPATH"
 #define MODULE   "/tidemark/__init__.py"
 
-/* Beside the library when installed, and in the source tree that it was built in. */
+/* Beside the installed library, and in the source tree that it was built in. */
 static const char *const folders[] = {"/python", "/../bindings/python"};
 
 enum { NOT_MADE, BEING_MADE, MADE };
 static struct {
     _Atomic int state;
     size_t theirs;   /* bytes of what was there, with its colon */
-    char path[8192]; /* what is answered; empty: the module is nowhere */
+    char path[8192]; /* the answer; empty: the module was not found */
 } answer;
 
-/* Not there until the loader has come to us. */
+/* Not available until the loader has initialised us. */
 extern char **environ __attribute__((weak));
 
-/* Before the recorder has found the next in line. What chooses a function for the loader (IFUNC)
- * may ask even before we can call anything; then libc has no environment either. */
+/* Used before the recorder has found the next function. A function that chooses an implementation
+ * for the loader (IFUNC) may ask even before we can call anything; then libc has no environment
+ * either. */
 static char *scan(const char *name)
 {
     if (!&environ || !environ)
@@ -66,7 +67,8 @@ static void make_answer(const char *value)
     answer.path[0] = '\0';
 }
 
-/* What is made once stays, as callers may keep it: for another value there is no second one. */
+/* The answer is made once and stays, because callers may keep it: there is no second one for
+ * another value. */
 static char *with_module(char *value)
 {
     int state = NOT_MADE;

@@ -1,20 +1,20 @@
 /*
- * Programs that are executed. Most inherit the environment, and with it all that makes them part of
- * the session. One that is given an environment of its own (`env -i`, a build tool, a sandbox) gets
- * what is missing there: the library in LD_PRELOAD, before the others, and the session's variables.
+ * Programs that are executed.
  *
- * This may run in a vfork child, whose memory is its parent's: nothing is written but the stack,
- * and little of that. The program's own environment stays as it is. An environment too large for
- * the stack is passed on as it is, and so is one that names another session.
+ * Most inherit the environment, and with it everything that makes them part of the session. One
+ * that is given an environment of its own (`env -i`, a build tool, a sandbox) gets what is missing
+ * there: the library in LD_PRELOAD, before the others, and the session's variables.
  *
- * Where the library cannot be read (after chroot, or as another user), the loader would complain on
+ * This may run in a vfork child, whose memory is its parent's: nothing is written except the stack,
+ * and little of that. The program's own environment is not changed. An environment too large for
+ * the stack is passed on unchanged, and so is one that names another session.
+ *
+ * If the library cannot be read (after chroot, or as another user), the loader would complain on
  * the program's stderr, and that of another C library would not even start the program: there it is
- * taken out of LD_PRELOAD.
- *
- * A static program hands LD_PRELOAD on to programs that nobody looks at, and the loader of another
- * C library gives up on ours. There the name begins with $ORIGIN, the folder of whatever program is
- * run, and leads from there to the root: glibc's loader follows it, others find no such file and go
- * on without.
+ * removed from LD_PRELOAD. A static program passes LD_PRELOAD on to programs that nobody examines,
+ * and the loader of another C library gives up on ours. There the name begins with $ORIGIN, the
+ * folder of whatever program is run, and leads from there to the root: glibc's loader follows it,
+ * others find no such file and continue without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,16 +34,16 @@
 #define ENVIRONMENT_MAX 1024 /* variables: 8 KiB of the stack */
 #define STRINGS_MAX     4096
 
-/* The variables as they go into an environment; NULL in `only`: all programs are recorded. */
+/* The variables as they go into an environment; `only` is NULL if all programs are recorded. */
 static struct {
     char text[7 * STRINGS_MAX]; /* what the others point into */
     const char *library, *socket, *key, *only, *filters, *drop;
-    const char *guarded; /* the library's name for what a static program may execute */
+    const char *guarded; /* the library's name for programs that a static program may execute */
 } ours;
 #define SESSION_VARIABLES 5                       /* socket, key, only, filters, drop */
 #define ADDED_VARIABLES   (SESSION_VARIABLES + 2) /* those, LD_PRELOAD, and the NULL at the end */
 
-/* NAME=VALUE at `at`; where the next one goes, or NULL: no room. */
+/* Writes NAME=VALUE at `at`. Returns where the next one goes, or NULL: no room. */
 static char *put(char *at, const char *name, const char *value)
 {
     size_t n = strlen(name), v = strlen(value);
@@ -88,21 +88,21 @@ const char *exec_library(void)
     return recorder.hand_on ? ours.library : NULL;
 }
 
-/* --- what is missing -------------------------------------------------------------------------- */
+/* --- finding what is missing ------------------------------------------------------------------ */
 
 struct handover {
     size_t count;       /* variables there are */
     size_t preload_at;  /* which of them is LD_PRELOAD; count: none */
-    const char *others; /* what is in it: others_size bytes, whatever another thread does to them */
+    const char *others; /* its value: others_size bytes, whatever another thread does to it */
     size_t others_size;
     bool has_ours;
     size_t ours_at, ours_size;              /* in `others` */
     const char *missing[SESSION_VARIABLES]; /* of ours; or NULL */
     bool take_out;
-    const char *name; /* that our library is to have; NULL: as it is called there */
+    const char *name; /* the name for our library; NULL: as it is there */
 };
 
-/* What the program that is executed does with LD_PRELOAD. */
+/* What the executed program does with LD_PRELOAD. */
 enum preloading { LOADS_IT, HANDS_IT_ON, CANNOT_LOAD_IT };
 
 static bool is_text(const char *bytes, size_t size, const char *text)
@@ -110,7 +110,7 @@ static bool is_text(const char *bytes, size_t size, const char *text)
     return strlen(text) == size && memcmp(bytes, text, size) == 0;
 }
 
-/* Where our library is in a list, separated by colons and blanks as the loader has it. */
+/* Finds our library in a list, separated by colons and blanks as for the loader. */
 static const char *find_ours(const char *list, size_t *size)
 {
     while (*list) {
@@ -128,14 +128,14 @@ static bool same_name(const char *variable, const char *mine)
     return strncmp(variable, mine, size) == 0;
 }
 
-/* The loader calls access() too; any other answer than these leaves it to judge. */
+/* The loader calls access() too; any other answer than these is left to it. */
 static bool library_unreachable(void)
 {
     long answer = sys_call(SYS_faccessat, (long)AT_FDCWD, ours.library, (long)R_OK);
     return answer == -ENOENT || answer == -EACCES || answer == -ENOTDIR;
 }
 
-/* Bytes of stack that handover_fill() needs; 0: the environment is passed on as it is. */
+/* The bytes of stack that handover_fill() needs; 0: the environment is passed on unchanged. */
 static size_t handover_plan(struct handover *h, char *const *environment, enum preloading what)
 {
     static char *const nothing[] = {NULL};
@@ -185,7 +185,7 @@ static char *append(char *at, const char *text, size_t size)
     return at + size;
 }
 
-/* LD_PRELOAD with our library at its head, or where it was; or without it. */
+/* Writes LD_PRELOAD with our library at its beginning, or where it was; or without it. */
 static const char *write_preload(const struct handover *h, char *start)
 {
     size_t after = h->ours_at + h->ours_size;
@@ -210,7 +210,7 @@ static const char *write_preload(const struct handover *h, char *start)
     return start;
 }
 
-/* At most what handover_plan() counted is copied: another thread may be changing it. */
+/* Copies at most what handover_plan() counted: another thread may be changing it. */
 static char *const *handover_fill(const struct handover *h, char *const *environment, void *memory)
 {
     const char **to = memory;
@@ -228,7 +228,7 @@ static char *const *handover_fill(const struct handover *h, char *const *environ
     return (char *const *)memory;
 }
 
-/* --- the family ------------------------------------------------------------------------------- */
+/* --- the exec functions ----------------------------------------------------------------------- */
 
 /* If the program cannot load the library, the recording says so. */
 static __attribute__((noinline)) enum preloading look_at(int folder, const char *path, bool search)
@@ -247,7 +247,7 @@ static __attribute__((noinline)) enum preloading look_at(int folder, const char 
     return p.why ? CANNOT_LOAD_IT : p.has_loader ? LOADS_IT : HANDS_IT_ON;
 }
 
-/* `environment`, or one made on the stack of the function this stands in. */
+/* `environment`, or one made on the stack of the calling function. */
 #define HAND_ON(environment, looked)                                                               \
     do {                                                                                           \
         struct handover plan;                                                                      \
@@ -257,7 +257,8 @@ static __attribute__((noinline)) enum preloading look_at(int folder, const char 
             environment = handover_fill(&plan, environment, __builtin_alloca(room));               \
     } while (0)
 
-/* The arguments of execl and the like as an array on the stack; `args` is left behind them. */
+/* The arguments of execl and similar functions as an array on the stack; leaves `args` after
+ * them. */
 #define GATHER(argv, first, args)                                                                  \
     do {                                                                                           \
         va_list counting;                                                                          \
@@ -278,7 +279,7 @@ static int run_path(const char *path, char *const *argv, char *const *environmen
     return next.execve(path, argv, environment);
 }
 
-/* Those without an environment of their own stay what they are unless something is missing. */
+/* Functions without an environment argument are forwarded unchanged unless something is missing. */
 static int run_path_inheriting(const char *path, char *const *argv)
 {
     char *const *environment = environ;

@@ -1,7 +1,7 @@
 /*
- * The end of the program: the collector is told when it begins, before anything that runs at exit
- * has run, and again when all of it has, so that it can look at what is still there. It is waited
- * for.
+ * The end of the program: reports to the collector when it begins, before anything that runs at
+ * exit, and again when all of that has run, so that the collector can read what is still there.
+ * Waits for the collector.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static __attribute__((noinline)) void ask_allocator(struct wire_held *out)
     }
 }
 
-/* Why there was no look at the end, or that there was one. */
+/* Stores why the process was not read at the end, or that it was. */
 static void tell_end(enum wire_end what)
 {
     if (atomic_load(&recorder.state) == STATE_LIVE && recorder.header)
@@ -44,9 +44,9 @@ static void tell_end(enum wire_end what)
 }
 
 /*
- * A child that shares our memory (vfork), or has not said hello, has nothing to tell. The caller's
+ * A child that shares our memory (vfork), or has not connected, has nothing to report. The caller's
  * registers are saved at the top of this frame; what is further down is ours, and what older frames
- * left behind there keeps nothing alive.
+ * left there keeps nothing alive.
  */
 static __attribute__((noinline)) void exiting(enum wire_exit what)
 {
@@ -60,7 +60,7 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
         if (what != WIRE_EXIT_ENDS)
             ask_allocator(&held);
         thread_look();
-        __builtin_unwind_init(); /* registers onto the stack, where they can be looked at */
+        __builtin_unwind_init(); /* registers onto the stack, where the scan finds them */
         tell_end(
             recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held));
     }
@@ -68,8 +68,8 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
 }
 
 /*
- * Threads that still run when others have begun to tear down what they use had better not run for
- * longer than they would without us: the program is not made to wait then.
+ * Threads that still run while others tear down what they use should not run for longer than they
+ * would without us: then the program is not made to wait.
  */
 static bool has_other_threads(void)
 {
@@ -86,8 +86,8 @@ static bool is_told(enum wire_exit what)
 
 /*
  * Python has torn down its interpreter before main returns, and its threads that still run must not
- * be kept waiting then. Where there are such, or threads of libraries, the end begins here, while
- * all of it is still whole.
+ * be kept waiting then. If there are such threads, or threads of libraries, the end begins here,
+ * while everything is still intact.
  */
 void exit_python_ends(void)
 {

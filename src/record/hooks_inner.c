@@ -1,8 +1,7 @@
 /*
- * The hooks for allocation functions with other names than malloc's (inner.h). They are jumped to
- * from the functions' own code, and go on there. Compiled with frame pointers (CALLER()).
- *
- * Frees may be of blocks that were not seen: an allocator has more ways to give a block than are
+ * The hooks for allocation functions with other names than malloc's (inner.h). The functions' own
+ * code jumps to them, and they continue there. Compiled with frame pointers (CALLER()). Frees may
+ * be of blocks that were not seen, because an allocator has more ways to return a block than are
  * hooked.
  */
 #include "record/inner.h"
@@ -15,8 +14,8 @@ static size_t ask(void *p)
     return inner_usable(p);
 }
 
-/* Who tells at a free what can be used of a block; NULL: nobody, or not in the way that the index
- * was laid out for. */
+/* The function that reports the usable size at a free; NULL: none, or not in the way for which the
+ * index was set up. */
 static inline usable_of *asked(void)
 {
     return inner_usable && !index_spacing() ? ask : NULL;
@@ -29,7 +28,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
     return (asked() ? event_alloc_sized : event_alloc_told)(t, p, size, usable, caller);
 }
 
-/* How a hook begins that returns a block. */
+/* The beginning of a hook that returns a block. */
 #define ENTER(name, parameters, arguments)                                                         \
     void *(*function)parameters = inner_next[INNER_##name];                                        \
     struct thread *t = thread_enter();                                                             \
@@ -49,7 +48,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
         return p;                                                                                  \
     }
 
-/* The old block is recorded as free before it is; if nothing came of it, that is taken back. */
+/* The old block is recorded as freed before it is; if the call fails, that is undone. */
 #define REALLOCATING(name, size, parameters, arguments)                                            \
     void *HOOK_OF(name) parameters;                                                                \
     void *HOOK_OF(name) parameters                                                                 \
@@ -81,7 +80,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
             thread_leave();                                                                        \
     }
 
-/* As malloc's. Those that return NULL for a product that is too large never come to its size. */
+/* As malloc's. Those that return NULL for an overflowing product never record its size. */
 ALLOCATING(malloc, size, (size_t size), (size))
 ALLOCATING(calloc, count *size, (size_t count, size_t size), (count, size))
 ALLOCATING(aligned_alloc, size, (size_t alignment, size_t size), (alignment, size))
@@ -92,7 +91,7 @@ REALLOCATING(reallocarray, count *size, (void *old, size_t count, size_t size), 
 FREEING(free, (void *p), (p))
 FREEING(free_sized, (void *p, size_t size), (p, size))
 
-/* With size 0 a realloc may be a free, or give another block. */
+/* With size 0, realloc may free the block, or return another one. */
 void *HOOK_OF(realloc)(void *old, size_t size);
 void *HOOK_OF(realloc)(void *old, size_t size)
 {
@@ -134,7 +133,7 @@ REALLOCATING(rallocx, size, (void *old, size_t size, int flags), (old, size, fla
 FREEING(dallocx, (void *p, int flags), (p, flags))
 FREEING(sdallocx, (void *p, size_t size, int flags), (p, size, flags))
 
-/* In place; what it returns is how large the block is then. */
+/* In place; it returns the size of the block afterwards. */
 size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags);
 size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags)
 {

@@ -1,6 +1,6 @@
 /*
- * The malloc family. Each hook: forward to the next in line, then record; free is recorded first,
- * so that whoever gets the same address next records it later. Compiled with frame pointers
+ * The malloc family. Each hook forwards to the next function, then records. free is recorded first,
+ * so that a thread that gets the same address next records it later. Compiled with frame pointers
  * (CALLER()).
  */
 #include <errno.h>
@@ -25,11 +25,11 @@ __typeof__(valloc) HOOK(valloc);
 __typeof__(pvalloc) HOOK(pvalloc);
 #endif
 
-/* Where libc's malloc is hooked at its entry, parts of it call each other, of which the program
- * knows nothing. */
+/* If libc's malloc is hooked at its entry, parts of it call each other, which the program does not
+ * see. */
 #define IS_INTERNAL() (FROM_ENTRY && attach_from_malloc(CALLER_PC(CALLER())))
 
-/* Before `next` is known, dlsym may allocate: give it static memory. NULL: go on. */
+/* Before `next` is known, dlsym may allocate: it gets static memory. NULL: continue. */
 static inline void *boot_call(size_t size)
 {
     if (LIKELY(next.malloc != NULL))
@@ -105,7 +105,7 @@ void HOOK(cfree)(void *p)
     ROUTED(free)(p);
 }
 
-/* What the size is for is the allocator's affair, if it has these at all. */
+/* What the size is used for is up to the allocator, if it has these functions at all. */
 #define FREE_SIZED(name, parameters, arguments)                                                    \
     EXPORT void HOOK(name) parameters;                                                             \
     void HOOK(name) parameters                                                                     \
@@ -130,8 +130,8 @@ FREE_SIZED(free_sized, (void *p, size_t size), (p, size))
 FREE_SIZED(free_aligned_sized, (void *p, size_t alignment, size_t size), (p, alignment, size))
 
 /*
- * The old block is recorded as free before it is, as in free(); if nothing came of it, that is
- * taken back. With size 0 a realloc may be a free.
+ * The old block is recorded as freed before it is, as in free(); if the call fails, that is undone.
+ * With size 0, realloc may free the block.
  */
 static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
                                                               const uint64_t *caller)
@@ -187,8 +187,8 @@ EXPORT void *HOOK(reallocarray)(void *old, size_t count, size_t size)
 }
 
 /*
- * The C++ runtime rounds the size of an aligned operator new; what was asked for is what counts. If
- * it does not come out at this size, it was another call's that never got here.
+ * The C++ runtime rounds the size of an aligned operator new; the requested size counts. If it does
+ * not round to this size, it belongs to another call that never got here.
  */
 static inline size_t asked_for(size_t size, size_t alignment)
 {
@@ -240,7 +240,7 @@ EXPORT void *HOOK(pvalloc)(size_t size)
 {
     if (UNLIKELY(!next.malloc))
         thread_begin();
-    /* it rounds up to whole pages, and that is what the caller asked for */
+    /* It rounds up to whole pages, and that is what the caller asked for. */
     size_t asked = (size + page_bytes() - 1) & ~(page_bytes() - 1);
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))

@@ -1,6 +1,7 @@
 /*
- * Mappings the program makes itself: the metric `mapped`. What the allocator maps beneath a hook is
- * part of the heap and not seen here; what libc and the loader map internally never comes this way.
+ * Mappings that the program makes itself: the metric `mapped`. What the allocator maps inside a
+ * hook is part of the heap and not seen here; what libc and the loader map internally never comes
+ * this way.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@ __typeof__(munmap) HOOK(munmap);
 __typeof__(mremap) HOOK(mremap);
 #endif
 
-/* Hooked at libc's own entries, what libc and the loader map comes this way after all. */
+/* If libc's own entries are hooked, what libc and the loader map does come this way. */
 #define IS_INTERNAL() (FROM_ENTRY && attach_from_libc(CALLER_PC(CALLER())))
 
 static void *map_directly(void *at, size_t size, int protection, int flags, int fd, long offset)
@@ -32,7 +33,7 @@ static void *map_directly(void *at, size_t size, int protection, int flags, int 
     return (void *)p;
 }
 
-/* CPython's arenas are mappings, though the allocator maps them beneath a wrapper of ours. */
+/* CPython's arenas are mappings, although the allocator maps them inside a wrapper of ours. */
 static inline __attribute__((always_inline)) struct thread *map_enter(enum beneath *was)
 {
     struct thread *t = thread_enter();
@@ -71,8 +72,8 @@ EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, lo
 #endif
 
 /*
- * Recorded before it happens, as free is: another thread may map the same place at once. If nothing
- * came of it, that is taken back.
+ * Recorded before it happens, as free is: another thread may map the same place at once. If the
+ * call fails, that is undone.
  */
 static bool unmap_begins(struct thread *t, void *p, size_t size)
 {

@@ -1,13 +1,12 @@
 /*
  * operator new and delete, in all their forms.
  *
- * The C++ runtime's own call malloc and free, which are hooked: those are only passed on (a jump).
- * Allocators such as jemalloc and tcmalloc bring their own, which do not: for those, and only for
- * those, new and delete are recorded here. The throwing forms then go through the allocator's
- * nothrow form, so that no exception passes through a hook at work; if that fails, or the program
- * has set a new_handler, the throwing form is called outside of it, to do what it does.
- *
- * A library loaded with RTLD_LOCAL may bring the first C++ runtime of the process (definition.h).
+ * Those of the C++ runtime call malloc and free, which are hooked: they are only forwarded (a
+ * jump). Allocators such as jemalloc and tcmalloc have their own, which do not: only for those, new
+ * and delete are recorded here. The throwing forms then use the allocator's nothrow form, so that
+ * no exception passes through an active hook; if that fails, or the program has set a new_handler,
+ * the throwing form is called outside of the hook. A library loaded with RTLD_LOCAL may bring the
+ * first C++ runtime of the process (definition.h).
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 enum owner { UNKNOWN, RUNTIME, ALLOCATOR };
 
-/* Of a form that calls go to through a route; or of one that is exported as it is. */
+/* For a form that is called through a route; or for one that is exported directly. */
 #define BY_ROUTE_VISIBLE         INTERNAL
 #define BY_ROUTE_SYMBOL(symbol)  ROUTED_SYMBOL(symbol)
 #define BY_ROUTE_NUMBER(symbol)  (1 + WIRE_ROUTE_##symbol)
@@ -34,7 +33,7 @@ struct form {
     _Atomic int owner;
 };
 
-/* The symbol's definition that the caller at `pc` would have got without us. */
+/* The definition of the symbol that the caller at `pc` would have got without us. */
 static void *form_find(struct form *f, uint64_t pc)
 {
     void *function = atomic_load_explicit(&f->function, memory_order_acquire);
@@ -84,8 +83,8 @@ static bool new_handler_set(void)
 #define RETURN_ADDRESS ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 /*
- * A form that is nowhere to be found cannot have been called by C++ code that was linked properly;
- * plain malloc and free are then what any runtime does.
+ * A form that is not found anywhere cannot have been called by C++ code that was linked properly;
+ * then plain malloc and free are used, as any runtime does.
  */
 #define NEW_FORM(by, symbol, nothrow_symbol, fallback, note, parameters, arguments,                \
                  nothrow_arguments)                                                                \
@@ -120,7 +119,7 @@ static bool new_handler_set(void)
         return p;                                                                                  \
     }
 
-/* std::nothrow is an empty object; only its address is passed, and never looked at. */
+/* std::nothrow is an empty object; only its address is passed, and never read. */
 static const char no_throw;
 
 #define PLAIN_FORM(symbol, nothrow)                                                                \

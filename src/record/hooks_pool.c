@@ -1,8 +1,8 @@
 /*
- * Blocks of a program's own allocator, which it tells about itself: tide_alloc and tide_free.
+ * Blocks of a program's own allocator, which it reports itself: tide_alloc and tide_free.
  *
- * Pools have names, and events carry numbers: a name gets one when it is first used, and the
- * collector is told. The table grows without a lock; two threads that come with the same new name
+ * Pools have names, and events have numbers: a name gets one when it is first used, and it is
+ * reported to the collector. The table grows without a lock; two threads that use the same new name
  * at once may waste a number.
  */
 #include <string.h>
@@ -71,7 +71,7 @@ static unsigned number_of(struct thread *t, const char *name)
                 }
                 memcpy(p->names[own], name, size);
             }
-            /* Pairs with the acquire above: who finds the number finds the name. */
+            /* Pairs with the acquire above: a thread that finds the number finds the name. */
             if (atomic_compare_exchange_strong(slot, &there, (uint16_t)own)) {
                 note_pool(t, own, p->names[own]);
                 return own;

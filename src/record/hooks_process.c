@@ -1,5 +1,5 @@
-/* Code that goes away, processes that fork, threads that begin and take a name, and system calls
- * that will be forbidden. */
+/* Unloading of code, forks, threads that begin and take a name, and system calls that will be
+ * forbidden. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -20,7 +20,7 @@
 #include "record/python.h"
 #include "record/recorder.h"
 
-/* Where the library is by its path, nothing depends on who asks for it. */
+/* If the library is given by its path, the result does not depend on the caller. */
 static __attribute__((noinline)) void *open_deeply(const char *file, int mode)
 {
     void *handle = next.dlopen(file, mode);
@@ -32,8 +32,8 @@ static __attribute__((noinline)) void *open_deeply(const char *file, int mode)
 }
 
 /*
- * Only for libraries that would pass us by (rebind.h). The loader searches on behalf of whoever it
- * returns to: so that this stays the caller, the call is the last thing done here, a jump.
+ * Only for libraries that would bypass us (rebind.h). The loader searches on behalf of the function
+ * it returns to. So that this stays the caller, the call is the last thing done here: a jump.
  */
 EXPORT void *dlopen(const char *file, int mode)
 {
@@ -53,7 +53,7 @@ EXPORT void *dlopen(const char *file, int mode)
     return next.dlopen(file, mode);
 }
 
-/* What was learnt of the unloaded addresses is forgotten. */
+/* Forgets what is known about the unloaded addresses. */
 EXPORT int dlclose(void *handle)
 {
     if (UNLIKELY(!next.dlclose)) {
@@ -82,7 +82,7 @@ EXPORT int dlclose(void *handle)
     return result;
 }
 
-/* The child will know what was live by the number of this fork. It becomes a process of its own
+/* The child identifies what was live by the number of this fork. It becomes a process of its own
  * with its first event (thread_sync). */
 static void about_to_fork(bool told)
 {
@@ -96,7 +96,7 @@ static void about_to_fork(bool told)
     }
 }
 
-/* In the child, whose first allocation says hello, sampled or not. */
+/* In the child: its first allocation connects, sampled or not. */
 static void forked(void)
 {
     tide_sample_left = 0;
@@ -187,7 +187,8 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 }
 
 /* A filter is about to be installed: from here on we make no system call that it could forbid.
- * False: nothing was changed. A vfork child's filter is not that of the memory it runs in. */
+ * false: nothing was changed. A vfork child's filter does not apply to the process whose memory it
+ * uses. */
 static bool confine(void)
 {
     if (atomic_load(&recorder.confined) ||
@@ -223,7 +224,7 @@ EXPORT int prctl(int option, ...)
     va_end(args);
     if (UNLIKELY(!next.prctl))
         recorder_start();
-    /* In a program that ran already, SYS_seccomp is not watched; this comes before it. */
+    /* In a program that was already running, SYS_seccomp is not hooked; this comes before it. */
     bool confining =
         (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && recorder.late)) && confine();
     int result = next.prctl(option, a[0], a[1], a[2], a[3]);

@@ -1,6 +1,6 @@
 /*
- * The functions that take the place of CPython's allocators (python_objects.h). Compiled with frame
- * pointers (CALLER()).
+ * The functions that replace CPython's allocators (python_objects.h). Compiled with frame pointers
+ * (CALLER()).
  */
 #include "record/python_objects.h"
 
@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t,
     return event_alloc_told(t, p, size, asked ? next.malloc_usable_size(p) : size, caller);
 }
 
-/* Beneath another wrapper: that the block is malloc's is for this one to say. */
+/* Inside another wrapper: that one decides whether the block is malloc's. */
 static inline __attribute__((always_inline)) void *beneath(const struct python_wrapper *w, void *p)
 {
     if (w->room == ROOM_MALLOC)
@@ -63,7 +63,7 @@ hook_realloc(const struct python_wrapper *w, void *context, void *old, size_t si
     }
     event_prefetch(t, CALLER());
     bool known = old && event_realloc(t, old, NULL, FREE_MAYBE);
-    tls.around = known ? old : NULL; /* else malloc knows it, from before it was wrapped */
+    tls.around = known ? old : NULL; /* otherwise malloc knows it, from before it was wrapped */
     tls.malloced = NULL;
     tls.beneath = old ? BENEATH_REALLOC : BENEATH_ALLOC;
     void *p = w->next.realloc(context, old, size);
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void hook_free(const struct python_
         return;
     }
     tls.around = event_free(t, p, NULL, FREE_MAYBE) ? p : NULL;
-    atomic_signal_fence(memory_order_seq_cst); /* the event is whole, for what a handler adds */
+    atomic_signal_fence(memory_order_seq_cst); /* the event is complete, for what a handler adds */
     tls.beneath = BENEATH_FREE;
     w->next.free(context, p);
     tls.beneath = BENEATH_NOTHING;

@@ -1,7 +1,7 @@
 /*
- * Signals. The program must not notice the one that timers of CPU time send (cpu_timer.h): it sees
- * it as unused, cannot block it and does not wait for it. If it sets a handler for that signal, the
- * timers move to another one first. Without such timers, all of these only forward.
+ * Signals. The program must not notice the signal that timers of CPU time send (cpu_timer.h): it
+ * sees it as unused, cannot block it and does not wait for it. If it sets a handler for that
+ * signal, the timers move to another one first. Without such timers, all of these only forward.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "record/libc.h"
 #include "record/python.h"
 
-/* What the program has asked for that signal to be, which is nothing or to be ignored. */
+/* What the program has set for that signal, which is the default or to ignore it. */
 static struct sigaction pretended;
 
 static bool is_handler(const struct sigaction *action)
@@ -21,7 +21,7 @@ static bool is_handler(const struct sigaction *action)
                       (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN));
 }
 
-/* True: the program was answered. */
+/* true: the program was answered. */
 static __attribute__((noinline)) bool pretend(const struct sigaction *action, struct sigaction *old)
 {
     if (is_handler(action)) {
@@ -36,8 +36,8 @@ static __attribute__((noinline)) bool pretend(const struct sigaction *action, st
 }
 
 /*
- * A handler of the program must not put our signal off to its own end: what it has interrupted would
- * look as if we had, and be begun again (cpu_timer.c).
+ * A handler of the program must not delay our signal to its own end: the call that it interrupted
+ * would look as if we had interrupted it, and be restarted (cpu_timer.c).
  */
 static const struct sigaction *let_through(const struct sigaction *action, struct sigaction *copy)
 {
@@ -49,8 +49,8 @@ static const struct sigaction *let_through(const struct sigaction *action, struc
 }
 
 /*
- * CPython takes its handlers away when it ends: it is still whole then, but will not be for long.
- * A sanitizer calls this before libc knows the environment, which is too early to start.
+ * CPython removes its handlers when it ends: it is still intact then, but not for long. A sanitizer
+ * calls this before libc knows the environment, which is too early to start.
  */
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
@@ -72,7 +72,7 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 }
 OWN(sigaction);
 
-/* The next in line, also before the recorder has started. */
+/* The next function, also before the recorder has started. */
 #define NEXT(name)                                                                                 \
     __typeof__(next.name) forward = next.name;                                                     \
     if (UNLIKELY(!forward)) {                                                                      \

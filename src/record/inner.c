@@ -25,11 +25,11 @@ static struct patched functions[INNER_COUNT] = {
 #define FUNCTION(n) [INNER_##n] = {.name = #n, .hook = hook_##n},
     INNER_FUNCTIONS(FUNCTION)};
 
-/* Who has such functions: by prefix, and by the one that is always there. Of one without a prefix,
- * those that have the names of malloc's family are hooked already. */
+/* The allocators with such functions: by prefix, and by a function that is always there. For one
+ * without a prefix, those with the names of malloc's family are already hooked. */
 static const struct family {
     const char *prefix, *key, *usable;
-    enum inner_function first, last; /* a program's own zalloc, say, is no function of jemalloc's */
+    enum inner_function first, last; /* a program's own zalloc, say, is not jemalloc's */
 } families[] = {{"", "mallocx", "malloc_usable_size", INNER_mallocx, INNER_sdallocx},
                 {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
                 {"je_", "mallocx", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
@@ -38,7 +38,8 @@ static const struct family {
 #define FAMILIES  (sizeof families / sizeof *families)
 #define NAME_SIZE 48
 
-#define SYMBOLS_BYTES (16u << 20) /* more between symbols and strings is something else */
+/* A larger distance between symbols and strings means something else. */
+#define SYMBOLS_BYTES (16u << 20)
 
 static bool taken_over;
 
@@ -47,7 +48,7 @@ bool inner_taken_over(void)
     return taken_over;
 }
 
-/* --- where they are --------------------------------------------------------------------------- */
+/* --- finding the functions -------------------------------------------------------------------- */
 
 static const char *full_name(const struct family *f, const char *name, char out[NAME_SIZE])
 {
@@ -57,8 +58,8 @@ static const char *full_name(const struct family *f, const char *name, char out[
     return out;
 }
 
-/* The symbols that a file needs of others come before those in its table of hashes. Where that is
- * empty it does not say how many there are; the strings lie behind the symbols. */
+/* The symbols that a file imports come before those in its hash table. If that is empty, it does
+ * not say how many there are; the strings follow the symbols. */
 static size_t imports_end(const struct exports *x)
 {
     const uint32_t *hash = x->gnu_hash;
@@ -165,7 +166,7 @@ static bool find_exported(void)
     return true;
 }
 
-/* --- a program of Rust: its functions are in the table of symbols that nobody loads ----------- */
+/* --- a Rust program: its functions are in the symbol table that is not loaded ----------------- */
 
 struct image {
     const char *bytes;
@@ -277,9 +278,10 @@ static bool find_hidden(void)
     return found;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- inner_take_over -------------------------------------------------------------------------- */
 
-/* Leaves malloc's own under another name alone; the address of one of the others, or 0. */
+/* Skips malloc's own functions under other names. Returns the address of one of the others, or
+ * 0. */
 static uint64_t drop_taken(void)
 {
     uint64_t near = 0;
@@ -291,7 +293,7 @@ static uint64_t drop_taken(void)
     return near;
 }
 
-/* A function that is malloc's too is now reached by its trampoline. */
+/* A function that is also malloc's is now reached through its trampoline. */
 static void set_next(void)
 {
     void *slots[] = {

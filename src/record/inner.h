@@ -1,13 +1,12 @@
 /*
- * inner: allocation functions beside malloc that a program calls by other names.
+ * inner: allocation functions other than malloc's, with names of their own.
  *
  * An allocator may have functions of its own (jemalloc's mallocx, mimalloc's mi_malloc, tcmalloc's
- * tc_malloc), or be one that lives beside malloc, with a prefix to all its names (jemalloc in Rust
- * programs and in databases). To export such names would make programs that look for the allocator
- * believe that it is there. So the functions' first bytes are replaced, as entry.h says, in the
- * file that defines them. All or none, once, while there is one thread.
- *
- * Left alone: heaps that are destroyed whole (mi_heap_...).
+ * tc_malloc), or coexist with malloc, with a prefix to all its names (jemalloc in Rust programs and
+ * in databases). If we exported such names, programs that look for the allocator would believe that
+ * it is there. So the functions' first bytes are replaced, as in entry.h, in the file that defines
+ * them: all or none, once, while there is one thread. Heaps that are destroyed as a whole
+ * (mi_heap_...) are not hooked.
  */
 #ifndef TIDE_RECORD_INNER_H
 #define TIDE_RECORD_INNER_H
@@ -15,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* By the name behind the prefix. Two names of one function are one. */
+/* By the name after the prefix. Two names of one function count once. */
 #define INNER_FUNCTIONS(F)                                                                         \
     F(malloc)                                                                                      \
     F(free)                                                                                        \
@@ -50,7 +49,7 @@
     F(strdup)                                                                                      \
     F(strndup)
 
-/* What was there before, by number. */
+/* The original functions, by number. */
 enum inner_function {
 #define INNER_NUMBER(name) INNER_##name,
     INNER_FUNCTIONS(INNER_NUMBER)
@@ -59,7 +58,7 @@ enum inner_function {
 };
 extern void *inner_next[INNER_COUNT];
 
-/* How much of a block can be used; NULL: not to be asked. */
+/* The usable size of a block; NULL: cannot be asked. */
 extern size_t (*inner_usable)(const void *);
 
 void inner_take_over(void); /* once, after entry_take_over */

@@ -1,9 +1,8 @@
 /*
- * instruction: how long a machine instruction is, and whether it says anything relative to its own
- * place. Just enough to move a function's first instructions elsewhere (entry.h) and to see where a
- * function jumps; but for one, it does not know what instructions do.
- *
- * Reads nothing beyond the given size. What is not known for sure is refused. No state; any thread.
+ * instruction: how long a machine instruction is, and whether it depends on its own address. Just
+ * enough to move a function's first instructions elsewhere (entry.h) and to see where a function
+ * jumps; with one exception, it does not know what instructions do. Reads nothing beyond the given
+ * size, and refuses what it does not know for sure. No state; any thread.
  */
 #ifndef TIDE_RECORD_INSTRUCTION_H
 #define TIDE_RECORD_INSTRUCTION_H
@@ -35,12 +34,12 @@ struct instruction {
 /* Its length; 0: not known, or cut off. */
 unsigned instruction_decode(const uint8_t *code, size_t size, struct instruction *out);
 
-/* What the distance in it leads to, if it is at `address`. */
+/* The target of its distance, if the instruction is at `address`. */
 uint64_t instruction_target(const uint8_t *code, const struct instruction *i, uint64_t address);
 
 /*
- * Does a function do nothing with its two arguments but hand the second one on to `to`, by a jump
- * (through the linker's tables, or not)? It is one that can be called: its code is read.
+ * Does a function only pass its second argument on to `to` by a jump (through the linker's tables,
+ * or not)? The function must be callable, because its code is read.
  */
 bool instruction_hands_on(const void *function, uint64_t to);
 

@@ -1,11 +1,10 @@
 /*
  * Large blocks: when one is freed, how much of it was never touched?
  *
- * The kernel gives a page of fresh memory only when it is first touched, and mincore tells which
- * are there. That costs some ns a page and 2 us a block, far less than touching it did. Memory that
- * the allocator used before may be there from then on: what is found untouched is a lower bound.
- *
- * A block that realloc takes is not looked at, what it becomes is.
+ * The kernel provides a page of fresh memory only when it is first touched, and mincore says which
+ * pages are resident. That costs some ns per page and 2 us per block, far less than touching it
+ * did. Memory that the allocator used before may still be resident: what is found untouched is a
+ * lower bound. A block that realloc takes is not examined, but its result is.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -13,11 +12,12 @@
 
 #include "record/recorder.h"
 
-#define PAGES 1024 /* looked at in one call: bytes on the stack */
+#define PAGES 1024 /* examined in one call: bytes on the stack */
 #define PAGE  page_bytes()
 #define ONES  UINT64_C(0x0101010101010101)
 
-/* A page in swap looks like one that never was. The whole machine is asked first: it costs less. */
+/* A page in swap looks like one that was never touched. The whole machine is asked first, because
+ * that is cheaper. */
 bool pages_may_be_swapped(void)
 {
     struct sysinfo machine;
@@ -46,7 +46,7 @@ bool pages_may_be_swapped(void)
     return swapped;
 }
 
-/* Of so many pages from here on, those that are not there; *first and *last: is that page one? */
+/* Of so many pages from here on, how many are not resident; *first and *last: is that page one? */
 static long absent_pages(uintptr_t page, size_t pages, bool *first, bool *last)
 {
     uint64_t words[PAGES / 8] = {0};

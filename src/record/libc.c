@@ -15,8 +15,8 @@ static void *find_in(const struct link_map *m, const char *name)
     return s ? (void *)(uintptr_t)(x.base + s->st_value) : NULL;
 }
 
-/* In the order in which they were loaded, which for those that the program begins with is the order
- * in which the loader looks. `after`: of those after this one. */
+/* In the order in which they were loaded, which for the files that the program starts with is the
+ * order in which the loader searches. `after`: only files after this one. */
 static void *find_from(const struct link_map *after, const char *name)
 {
     const struct link_map *m = after ? after->l_next : _r_debug.r_map;

@@ -1,10 +1,9 @@
 /*
- * libc: what newer versions of glibc have, and older ones have elsewhere or not at all.
+ * libc: functions that newer versions of glibc have, and older ones have elsewhere or not at all.
  *
- * To link such a function would bind us to the version that has it, and a program with an older one
- * could not load us. So they are looked for in the tables of the files that the program begins
- * with, and each has something that does without it.
- * [malloc-free] [async-signal-safe]
+ * Linking such a function would bind us to the version that has it, and a program with an older one
+ * could not load us. So they are looked up in the tables of the files that the program starts with,
+ * and there is a fallback for each. [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_RECORD_LIBC_H
 #define TIDE_RECORD_LIBC_H
@@ -42,8 +41,8 @@ pid_t _Fork(void);
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* NULL where it is missing: before 2.35 the first, and in 2.28 to 2.33 those of threads and of
- * dlfcn.h while nobody has loaded libpthread and libdl. */
+/* NULL if missing: before 2.35 the first; in 2.28 to 2.33 those of threads and of dlfcn.h while
+ * libpthread and libdl are not loaded. */
 struct libc {
     int (*find_object)(void *, struct libc_object *);
     const char *single_threaded;
@@ -58,13 +57,13 @@ struct libc {
 };
 extern struct libc libc;
 
-/* Looks for what is missing. Again when a thread begins: libpthread is there by then. */
+/* Looks for what is missing. Called again when a thread begins: libpthread is loaded by then. */
 void libc_look(void);
 
-/* What the name means to those after us, as RTLD_NEXT has it. */
+/* What the name means to the files after us, as with RTLD_NEXT. */
 void *libc_next(const char *name);
 
-/* The same in files that came later, too. */
+/* The same, including files that were loaded later. */
 void *libc_find(const char *name);
 
 /* What the name means to the program. */

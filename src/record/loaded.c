@@ -15,7 +15,7 @@ static bool find(uint64_t address, struct libc_object *o)
                             : loader_list_find(address, o);
 }
 
-/* The program headers of a file, from its first segment; their number, 0: they are not there. */
+/* The program headers of a file, from its first segment; returns their number, 0: not available. */
 static unsigned headers_of(const struct link_map *m, uint64_t first, const ElfW(Phdr) * *out)
 {
     struct libc_object o;
@@ -31,7 +31,7 @@ static unsigned headers_of(const struct link_map *m, uint64_t first, const ElfW(
     return file->e_phnum;
 }
 
-/* The loader tells of one segment, or of all with the holes between them, which cannot be read. */
+/* The loader returns one segment, or all with the gaps between them, which cannot be read. */
 static unsigned all_headers(const struct libc_object *o, const ElfW(Phdr) * *out)
 {
     const struct link_map *m = o->link_map;

@@ -1,9 +1,7 @@
 /*
- * loaded: the file that an address belongs to, as the loader has it.
- *
- * A file whose segments are not next to each other (linked for large pages, say) is one file all
- * the same: the loader tells of one segment, and the others are found from there.
- * [malloc-free] [async-signal-safe]
+ * loaded: the file that an address belongs to, according to the loader. A file whose segments are
+ * not adjacent (linked for large pages, say) is still one file: the loader returns one segment, and
+ * the others are found from there. [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_RECORD_LOADED_H
 #define TIDE_RECORD_LOADED_H
@@ -21,16 +19,17 @@ struct loaded {
     struct cfi_section tables; /* its call frame information; header NULL: it has none */
 };
 
-/* false: no file has it. */
+/* false: the address belongs to no file. */
 bool loaded_find(uint64_t address, struct loaded *out);
 
-/* Does a file, or a segment of one, begin here? Reads nothing of the file: it may be going away. */
+/* Does a file, or a segment of one, begin here? Reads nothing of the file, which may be
+ * unloaded. */
 bool loaded_begins_at(uint64_t address);
 
-/* The same for a function or an object; NULL: no file has it. */
+/* The same for a function or an object; NULL: it belongs to no file. */
 const struct link_map *loaded_map(const void *address);
 
-/* As struct unwind_space wants it: what call ends there? */
+/* For struct unwind_space: which call ends there? */
 enum step_call loaded_call(uint64_t address, uint64_t callee);
 
 #endif

@@ -18,15 +18,15 @@ struct segment {
 struct copy {
     struct segment *segments; /* [SEGMENTS], by address */
     uint32_t count;
-    unsigned long long adds, subs; /* of the loader, when it was made */
+    unsigned long long adds, subs; /* the loader's counters when the copy was made */
 };
 
 /* Changed only inside a callback of dl_iterate_phdr, so under the loader's lock. */
 static struct copy copies[2];
-static _Atomic uint32_t current; /* how many copies were made; the last is copies[current % 2] */
-static _Atomic uintptr_t making; /* the thread that makes one (its tls); 0: none does */
+static _Atomic uint32_t current; /* number of copies made; the last is copies[current % 2] */
+static _Atomic uintptr_t making; /* the thread that makes one (its tls); 0: none */
 static _Atomic bool forked;
-static _Atomic bool outdated; /* of a forked child: something was unloaded, or may have been */
+static _Atomic bool outdated; /* in a forked child: something was unloaded, or may have been */
 
 /* --- asking the loader ------------------------------------------------------------------------ */
 
@@ -202,8 +202,8 @@ static int copy_one(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* false: there is no copy of the list as it is. dl_iterate_phdr calls nobody when it is done, so
- * the copy is finished without its lock. Another thread that is let in by then sees `making`, and
+/* false: there is no copy of the present list. dl_iterate_phdr does not call us when it is done, so
+ * the copy is finished without its lock. Another thread that gets in by then sees `making`, and
  * asks the loader itself. */
 static bool refresh(void)
 {
@@ -230,8 +230,8 @@ static unsigned headers_of(const struct link_map *m, const ElfW(Phdr) * *out)
     return file->e_phnum;
 }
 
-/* Makes the copy that of the list as it is; false: it cannot. While the child has one thread,
- * nobody changes the list meanwhile, and no lock is needed. */
+/* Updates the copy; false: this is not possible. While the child has one thread, nobody changes the
+ * list meanwhile, and no lock is needed. */
 static bool refresh_alone(void)
 {
     unsigned long long files = 0, hash = 0;
@@ -264,7 +264,7 @@ static bool find_in_child(uint64_t address, struct libc_object *out)
            (refresh_alone() && find_in(&copies[atomic_load(&current) % 2], address, out));
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- lookups ---------------------------------------------------------------------------------- */
 
 bool loader_list_find(uint64_t address, struct libc_object *out)
 {
@@ -273,7 +273,7 @@ bool loader_list_find(uint64_t address, struct libc_object *out)
     if (refresh()) {
         uint32_t number = atomic_load(&current);
         bool found = find_in(&copies[number % 2], address, out);
-        if (atomic_load(&current) == number) /* else it may have been written over meanwhile */
+        if (atomic_load(&current) == number) /* otherwise it may have been overwritten meanwhile */
             return found;
     }
     return ask(address, out);

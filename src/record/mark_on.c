@@ -1,15 +1,13 @@
 /*
- * run --mark-on FUNCTION: each entry of a function is a mark, in a program that knows nothing of
- * it.
+ * run --mark-on FUNCTION: each entry of a function becomes a mark, in a program that does not
+ * cooperate.
  *
  * The collector knows the names and looks for them in the symbol tables of each file that is
- * loaded; here the functions' first bytes are replaced (entry.h). That is done to code which nobody
- * can be running: what was loaded at the start, while there is one thread; and what dlopen loads,
- * before any of it runs. For the latter we need to know when: the loader calls an empty function of
- * its own whenever its list of files has changed, for debuggers to stop at (r_brk). Its entry is
- * taken too.
- *
- * The loader holds its lock when it calls that, so there is one thread here at a time.
+ * loaded; here the functions' first bytes are replaced (entry.h). That is done only to code that
+ * nobody can be executing: what was loaded at the start, while there is one thread; and what dlopen
+ * loads, before any of it runs. To know when that is: the loader calls an empty function of its own
+ * whenever its list of files has changed, for debuggers to stop at (r_brk). Its entry is replaced
+ * too. The loader holds its lock when it calls that, so there is one thread here at a time.
  * [malloc-free]
  */
 #include <dlfcn.h>
@@ -27,7 +25,7 @@
 #define FILES_CHANGED 0                   /* the number of the loader's function */
 #define NEAR          (UINT64_C(1) << 32) /* added to the number: it may be the allocator's */
 
-/* Files that have been seen to. */
+/* Files that have been handled. */
 static struct seen {
     const struct link_map *file;
     uint64_t base;
@@ -53,7 +51,7 @@ static bool is_taken(uint64_t address, const struct patch *patches, unsigned cou
     return false;
 }
 
-/* Fills a slot and a patch. False: *why it is left alone. */
+/* Fills a slot and a patch. false: *why it is not marked. */
 static bool prepare(const struct wire_function *f, uint64_t base, long memory, uint8_t *slot,
                     struct patch *out, enum wire_left *why)
 {
@@ -64,7 +62,7 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
                       .number = f->number};
     uint64_t trampoline;
     *why = WIRE_LEFT_NEEDED;
-    if (e.address == (uintptr_t)libc.find_object) /* by which a hook within a hook is told */
+    if (e.address == (uintptr_t)libc.find_object) /* a hook inside a hook is recognised by it */
         return false;
     e.readable = patch_read(memory, e.address, e.size);
     *why = WIRE_LEFT_CHANGED;
@@ -112,7 +110,7 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
     return written ? island : NULL;
 }
 
-/* Neither ourselves nor the loader: both are at work while a mark is made. */
+/* Neither ourselves nor the loader: both run while a mark is made. */
 static bool is_ours(const struct link_map *m)
 {
     return (uint64_t)(uintptr_t)m->l_ld - recorder.loader < recorder.loader_size ||
@@ -154,7 +152,7 @@ static struct seen *find_seen(const struct link_map *m)
     return NULL;
 }
 
-/* Sees to files that are new. `alone`: nobody can be running their code. */
+/* Handles new files. `alone`: nobody can be executing their code. */
 static void look_at_files(bool alone)
 {
     for (unsigned i = 0; i < seen_count; i++)
@@ -170,7 +168,7 @@ static void look_at_files(bool alone)
             s->there = true;
     }
     for (unsigned i = 0; i < seen_count; i++)
-        if (!seen[i].there) { /* unloaded: its address may be another's soon */
+        if (!seen[i].there) { /* unloaded: its address may be reused soon */
             if (seen[i].island)
                 sys_call(SYS_munmap, seen[i].island, (long)ISLAND);
             seen[i--] = seen[--seen_count];

@@ -1,15 +1,15 @@
 /*
- * Which file an address belongs to, and telling files apart that were at the same addresses at
+ * Which file an address belongs to, and distinguishing files that were at the same addresses at
  * different times.
  *
- * Modules are met when the first return address in them is: no dlopen hook, so $ORIGIN and the
- * caller's search path keep working. After a dlclose everything known is checked again by build id
- * and name; a different file at known addresses gets the next epoch.
+ * A module becomes known when the first return address in it is seen: there is no dlopen hook for
+ * this, so $ORIGIN and the caller's search path keep working. After a dlclose everything known is
+ * checked again by build id and name; a different file at known addresses gets the next epoch.
  *
- * libc also unloads what it loaded itself (character sets, name services), and that passes no hook.
+ * libc also unloads what it loaded itself (character sets, name services), which passes no hook.
  * But new code can come to old addresses only through the loader, which allocates for every file
- * that it loads, before it runs any of it. So when the loader is who allocates, it is seen whether
- * all that is known is still there (loaded_find takes no lock of ours).
+ * that it loads, before it runs any of it. So when the loader allocates, all known modules are
+ * checked (loaded_find takes no lock of ours).
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -30,13 +30,13 @@ struct known {
     uint64_t start, end;
     uint64_t identity; /* of build id and name */
     uint32_t epoch;
-    _Atomic uint32_t generation; /* when it was last checked; GONE: it was seen to be unloaded */
+    _Atomic uint32_t generation; /* when it was last checked; GONE: it was found to be unloaded */
 };
 #define GONE UINT32_MAX
 
 static struct known *known; /* [MODULES] */
 static _Atomic uint32_t known_count;
-static struct spin known_lock; /* taken for the first address of a module only */
+static struct spin known_lock; /* taken only for the first address of a module */
 
 bool modules_reset(void)
 {
@@ -79,8 +79,8 @@ static bool is_gone(const struct known *k, uint32_t *generation)
     return *generation != GONE && !loaded_begins_at(k->start);
 }
 
-/* Marked when all is forgotten and not before: another thread that finds the mark, and loads
- * something at the same place, relies on that. */
+/* Marked only when everything is forgotten: another thread that finds the mark, and loads something
+ * at the same place, relies on that. */
 void modules_check(struct thread *t)
 {
     uint32_t n = atomic_load_explicit(&known_count, memory_order_acquire), i = 0, seen;
@@ -92,7 +92,7 @@ void modules_check(struct thread *t)
     modules_forget();
     note_unload(t);
     for (; i < n; i++)
-        if (is_gone(&known[i], &seen)) /* unless it is back and was met again */
+        if (is_gone(&known[i], &seen)) /* unless it is back and was seen again */
             atomic_compare_exchange_strong(&known[i].generation, &seen, GONE);
 }
 
@@ -134,7 +134,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* Tells the collector. Under the lock. */
+/* Reports it to the collector. Call it with the lock. */
 static void announce(const struct known *k, uint64_t bias, const char *name, const uint8_t *id,
                      unsigned id_size)
 {
@@ -146,7 +146,7 @@ static void announce(const struct known *k, uint64_t bias, const char *name, con
     if (used + sizeof *m + 2 * 4096 > h->modules_size)
         return;                   /* its frames will read [unknown]+0x... */
     char *path = (char *)(m + 1); /* made in place: the program's stack may be small */
-    if (size && name[0] != '/' && strchr(name, '/')) { /* relative to where we are now */
+    if (size && name[0] != '/' && strchr(name, '/')) { /* relative to the present folder */
         long cwd = sys_call(SYS_getcwd, path, 4096L);
         if (cwd > 1 && (size_t)cwd + size < 4096) {
             path[cwd - 1] = '/';
@@ -166,7 +166,7 @@ static void announce(const struct known *k, uint64_t bias, const char *name, con
     atomic_store_explicit(&h->modules_used, (uint32_t)(used + record), memory_order_release);
 }
 
-/* The epoch of a module, met now for the first time or after a dlclose. */
+/* The epoch of a module that is seen for the first time, or again after a dlclose. */
 static uint32_t module_epoch(const struct loaded *l)
 {
     uint64_t start = l->start, end = l->end;
@@ -192,7 +192,7 @@ static uint32_t module_epoch(const struct loaded *l)
             epoch = k->epoch;
             goto out;
         }
-        /* A number that nothing had at any of these addresses, so that it stays good for ever. */
+        /* A number that nothing had at any of these addresses, so that it stays valid for ever. */
         if (k->start < end && start < k->end && k->epoch >= epoch)
             epoch = k->epoch + 1;
     }
@@ -239,8 +239,8 @@ static int own_find(const struct unwind_space *self, uint64_t address, struct un
     return out->cfi.header ? 0 : -1;
 }
 
-/* The kernel copies the set of signals before it finds that there is no such way to change it.
- * Where it may not be asked, nothing is proven. */
+/* The kernel copies the set of signals before it finds that the operation is invalid. If the kernel
+ * may not be asked, nothing is proven. */
 static bool own_readable(const struct unwind_space *self, uint64_t address)
 {
     (void)self;

@@ -1,19 +1,20 @@
 /*
- * A hook that finds the thread busy: it is either within another hook (an allocator that calls
- * itself, a signal handler that interrupted us), and must not be recorded; or the other hook is no
- * more, left by longjmp, by an exception or by cancellation, and recording goes on.
+ * A hook that finds the thread busy. Either it is inside another hook (an allocator that calls
+ * itself, a signal handler that interrupted us), and must not be recorded; or the other hook no
+ * longer exists, because it was left by longjmp, by an exception or by cancellation, and recording
+ * goes on.
  *
  * `tls.busy` is the address of the hook's frame record. Whether that frame is still in use cannot
- * be told from addresses alone: a handler may run on another stack, and after a longjmp other frames
- * may lie above and below. So the stack is unwound from the hook outwards, through signal frames:
- * one that is running is on it. The frames of this very look, further in, may lie where the other
- * hook was. If the stack cannot be followed to its end, the thread stays busy, which loses events
- * but harms nothing.
+ * be decided from addresses alone: a handler may run on another stack, and after a longjmp other
+ * frames may be above and below. So the stack is unwound from the hook outwards, through signal
+ * frames: a running hook is on it. The frames of this check itself, further in, may be where the
+ * other hook was. If the stack cannot be unwound to its end, the thread stays busy, which loses
+ * events but harms nothing.
  */
 #include "record/recorder.h"
 
 #define MOST_FRAMES 100000
-#define NEAR        2048 /* bytes of stack between a wrapper of CPython's and what is beneath it */
+#define NEAR        2048 /* bytes of stack between a wrapper of CPython's and what it calls */
 #define RECORD_SIZE 16   /* of a frame record */
 
 static bool is_own_code(uint64_t pc)
@@ -24,15 +25,15 @@ static bool is_own_code(uint64_t pc)
 }
 
 /*
- * While CPython's allocator is at work, what is called on the next few frames is called by it: that
- * is malloc for every larger object, and must be quick. Nobody leaves these functions by longjmp.
+ * While CPython's allocator is running, what is called on the next few frames is called by it: that
+ * is malloc for every larger object, and must be fast. Nobody leaves these functions by longjmp.
  */
 static bool is_beneath(uintptr_t frame)
 {
     return tls.beneath && frame < tls.busy && tls.busy - frame < NEAR;
 }
 
-/* Meanwhile the thread is not beneath anything, but busy: for the handler of a signal. */
+/* Meanwhile the thread is not inside a wrapper, but busy: for a signal handler. */
 struct thread *beneath_enter(enum beneath *was)
 {
     struct thread *t = tls.beneath ? tls.thread : NULL;
@@ -54,7 +55,7 @@ void beneath_leave(struct thread *t, enum beneath was)
     tls.beneath = was;
 }
 
-/* A block may have been allocated before the wrapper was there: with a debugging allocator between
+/* A block may have been allocated before the wrapper existed: with a debugging allocator between
  * the two, it has another address. */
 void free_beneath(void *p, usable_of *usable)
 {
@@ -68,7 +69,7 @@ void free_beneath(void *p, usable_of *usable)
     }
 }
 
-/* Is the frame record at `record` that of the frame from `sp` to `end`? */
+/* Does the frame record at `record` belong to the frame from `sp` to `end`? */
 static bool is_record_of(uintptr_t record, uint64_t sp, uint64_t end)
 {
     return ARCH_RECORD_ENDS_FRAME ? end == record + RECORD_SIZE : record >= sp && record < end;

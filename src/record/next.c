@@ -10,7 +10,7 @@
 
 struct next next;
 
-/* A function pointer from dlsym without the cast that ISO C frowns upon. */
+/* A function pointer from dlsym without the cast that ISO C does not define. */
 #define FIND(name) find_next(#name, &found.name, sizeof found.name)
 
 static void find_next(const char *name, void *slot, size_t size)
@@ -28,7 +28,7 @@ bool same_module(const void *slot, const void *other)
     return file && loaded_map(g) == file;
 }
 
-/* Few allocators have it, and to ask dlsym for what is missing makes it allocate. */
+/* Few allocators have it, and asking dlsym for a missing name makes it allocate. */
 static void find_beside_free(const char *name, const void *free_slot, void *slot, size_t size)
 {
     void *f;
@@ -91,7 +91,7 @@ void next_find_all(void)
     FIND(syscall);
     FIND(getenv);
     found.allocator = found.malloc_usable_size;
-    /* A size may only be asked of who made the block: of the module that frees it. */
+    /* A size may only be asked of the allocator that made the block: of the file that frees it. */
     if (!same_module(&found.malloc_usable_size, &found.free))
         found.malloc_usable_size = NULL;
     find_beside_free("free_sized", &found.free, &found.free_sized, sizeof found.free_sized);
@@ -101,7 +101,7 @@ void next_find_all(void)
     next = found;
 }
 
-/* Where libc does not tell: pthread_create does before it makes the second one. */
+/* If libc does not say: pthread_create notes it before it creates the second thread. */
 bool recorder_is_alone(void)
 {
     return libc.single_threaded ? *libc.single_threaded : !atomic_load(&recorder.several);
@@ -113,9 +113,9 @@ bool recorder_owns_allocations(const void *function)
 }
 
 /*
- * Where the program's allocator has no pvalloc, libc's is used beside it, perhaps by several
- * threads at once: libc makes itself ready without a lock then, as it relies on a first call before
- * there are threads. This is one.
+ * If the program's allocator has no pvalloc, libc's is used besides it, perhaps by several threads
+ * at once. libc initialises itself without a lock, because it relies on a first call before there
+ * are threads. This is that call.
  */
 void next_make_libc_ready(void)
 {

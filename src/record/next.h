@@ -1,6 +1,5 @@
 /*
- * next: the functions that the hooks forward to, found in the order in which the loader searches.
- *
+ * next: finds the functions that the hooks forward to, in the order in which the loader searches.
  * Called when the recorder starts, before there are threads that it knows of.
  */
 #ifndef TIDE_RECORD_NEXT_H
@@ -10,7 +9,8 @@
 
 /* Fills `next` (record/recorder.h), all at once. */
 void next_find_all(void);
-/* Before there are threads: libc's allocator is ready where it is used beside another. */
+/* Call it before there are threads: initialises libc's allocator if it is used besides another
+ * one. */
 void next_make_libc_ready(void);
 /* Are the functions that these two pointers point to in the same file? */
 bool same_module(const void *slot, const void *other);

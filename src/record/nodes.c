@@ -9,19 +9,20 @@
 #define INDEX_FIRST_BITS 12
 #define INDEX_LEVELS     20
 #define INDEX_TRIES      512
-#define INDEX_MOVED      16 /* entries of the smaller table that each new one carries over */
-#define INDEX_HUGE       (2u << 20) /* bytes: tables of this size are read all over at once */
+#define INDEX_MOVED      16         /* entries of the smaller table that each new one moves */
+#define INDEX_HUGE       (2u << 20) /* bytes: larger tables are accessed at random */
 #define ABANDONED        1024       /* ticks */
 #define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
 
 static struct {
     struct wire_header *header;
-    uint32_t limit;                           /* header->slots_limit */
-    _Atomic uintptr_t windows[WIRE_WINDOWS];  /* where slot 0 would be; 0: it is not mapped */
+    uint32_t limit; /* header->slots_limit */
+    /* Address of slot 0 as seen from the window; 0: not mapped. */
+    _Atomic uintptr_t windows[WIRE_WINDOWS];
     _Atomic(uint64_t *) levels[INDEX_LEVELS]; /* tables of entries; see entry_of() */
     _Atomic unsigned level;                   /* the one in use */
     _Atomic uint32_t entries;                 /* in the index */
-    _Atomic uint32_t moved;                   /* entries of the level before, carried over so far */
+    _Atomic uint32_t moved;   /* entries of the level before that were moved so far */
     _Atomic uint32_t growing; /* the tick at which a thread began to make the next level, or 0 */
     _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
 } tree;
@@ -38,7 +39,7 @@ static uint32_t tick(void)
     return now ? now : 1;
 }
 
-/* May we map so much? Asked once a tick, as finding out takes system calls. */
+/* May we map so much? Checked once per tick, because it takes system calls. */
 static bool may_take(size_t size)
 {
     uint32_t now = tick();
@@ -63,7 +64,8 @@ static inline uint64_t slot_get(uint32_t number)
     return atomic_load_explicit(slot_at(number), memory_order_acquire);
 }
 
-/* Pairs with the acquire of slot_get and of the collector: who sees a slot sees those before it. */
+/* Pairs with the acquire of slot_get and of the collector: a reader that sees a slot sees those
+ * before it. */
 static inline void slot_set(uint32_t number, uint64_t word)
 {
     atomic_store_explicit(slot_at(number), word, memory_order_release);
@@ -82,8 +84,8 @@ static inline bool begins_branch(uint32_t number, uint32_t caller, uint64_t fram
     return slot_get(number) == frame && slot_get(number - 1) == (WIRE_SLOT_BRANCH | caller);
 }
 
-/* The node and its hash: the nodes themselves are all over the memory, and only the one that is
- * looked for is looked at. */
+/* The node and its hash: the nodes themselves are spread over memory, and only the right one is
+ * read. */
 static inline uint64_t entry_of(uint32_t number, uint32_t hash)
 {
     return (uint64_t)number << 32 | hash;
@@ -108,7 +110,7 @@ static inline uint32_t level_find(unsigned level, uint32_t hash, uint32_t caller
     return 0;
 }
 
-/* Where the table is too crowded, the node will be made again. */
+/* If the table is too crowded, the node will be made again. */
 static void level_enter(unsigned level, uint64_t entry)
 {
     _Atomic uint64_t *entries = level_entries(level);
@@ -147,9 +149,9 @@ static inline bool is_moving(unsigned level)
            atomic_load_explicit(&tree.moved, memory_order_acquire) < level_slots(level - 1);
 }
 
-/* Moves some entries of the smaller table to this level. The thread that moves the last ones gives
- * the smaller table's memory back. Entries that another thread is still moving are lost then; their
- * nodes are made again when they are met. */
+/* Moves some entries of the smaller table to this level. The thread that moves the last ones frees
+ * the smaller table. Entries that another thread is still moving are lost then; their nodes are
+ * made again when they are seen. */
 static void index_move(unsigned level)
 {
     uint32_t old = level_slots(level - 1);
@@ -173,7 +175,8 @@ static __attribute__((noinline)) void index_grow(unsigned level)
 {
     uint32_t now = tick(), since = atomic_load(&tree.growing);
     if (level + 1 == INDEX_LEVELS || is_moving(level) ||
-        (since && now - since < ABANDONED) || /* else that thread was torn out of its hook */
+        /* Otherwise that thread left its hook without finishing. */
+        (since && now - since < ABANDONED) ||
         !atomic_compare_exchange_strong(&tree.growing, &since, now))
         return;
     if (atomic_load(&tree.level) == level && level_make(level + 1)) {
@@ -209,7 +212,7 @@ static inline uint32_t node_find(uint32_t caller, uint64_t frame)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Where a window is or shall be in an array of all slots. */
+/* The offset of a window in an array of all slots. */
 static inline size_t bytes_before(unsigned window)
 {
     return (size_t)wire_window_start(window) * 8;
@@ -247,14 +250,14 @@ static inline bool mapped_up_to(uint32_t slot)
     return true;
 }
 
-/* Where slots are claimed: in the tree of whole stacks, or in that of cut stacks. */
+/* Where slots are claimed: in the tree of complete stacks, or in that of cut stacks. */
 struct room {
     _Atomic uint32_t *end; /* claimed so far */
     uint32_t limit;
 };
 
-/* Claims a branch slot and `count` slots behind it; 0: no memory. The slot that follows is mapped
- * too, so that node_find may look there. */
+/* Claims a branch slot and `count` slots after it; 0: no memory. The next slot is mapped too, so
+ * that node_find may read it. */
 static uint32_t claim(struct room r, uint32_t count)
 {
     uint32_t first = atomic_load_explicit(r.end, memory_order_relaxed);

@@ -9,7 +9,7 @@
 #include "record/recorder.h"
 
 #define PAGE   page_bytes()
-#define STRIDE (UINT64_C(1) << 18) /* between places that are tried */
+#define STRIDE (UINT64_C(1) << 18) /* distance of the places that are tried */
 
 uint8_t patch_code[65536];
 
@@ -64,11 +64,11 @@ static uint8_t *map_at(uint64_t wanted, size_t size)
     if (p == (long)at)
         return (uint8_t *)p;
     if (p > 0 || p < -4095)
-        sys_call(SYS_munmap, p, (long)size); /* an old kernel took it for a wish */
+        sys_call(SYS_munmap, p, (long)size); /* an old kernel took it as a hint */
     return NULL;
 }
 
-/* In a program that has run for a while, arenas and stacks lie around its libraries. */
+/* In a program that has run for a while, arenas and stacks surround its libraries. */
 static uint8_t *search_island(uint64_t start, size_t size)
 {
     uint8_t *island = NULL;
@@ -118,7 +118,7 @@ static bool make_all(struct patched *functions, size_t count, uint8_t *island, l
     return true;
 }
 
-/* If the kernel refuses half way, what was written is taken back. */
+/* If the kernel refuses half way, what was written is undone. */
 static bool write_all(struct patched *functions, size_t count, long memory)
 {
     for (struct patched *f = functions; f < functions + count; f++) {

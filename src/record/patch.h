@@ -1,12 +1,11 @@
 /*
- * patch: replaces the first bytes of functions by jumps to our hooks, in this process's memory
- * alone. entry.h tells what a patch looks like; entry.c, inner.c and mark_on.c choose the
- * functions.
+ * patch: replaces the first bytes of functions by jumps to our hooks, only in this process's
+ * memory. entry.h describes a patch; entry.c, inner.c and mark_on.c choose the functions.
  *
  * The bytes are written through /proc/self/mem: the kernel copies the page and leaves its
- * protection as it is, so code is never writable for the program. Kernels since 6.12 can be built to
- * refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Only for code that no
- * other thread can be running. One thread at a time. [malloc-free]
+ * protection unchanged, so code is never writable for the program. Kernels since 6.12 can be built
+ * to refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Only for code
+ * that no other thread can be executing. One thread at a time. [malloc-free]
  */
 #ifndef TIDE_RECORD_PATCH_H
 #define TIDE_RECORD_PATCH_H
@@ -16,8 +15,8 @@
 struct patched {
     const char *name;
     const void *hook;
-    uint64_t address, size; /* 0: there is no such function, or it is left alone */
-    uint64_t trampoline;    /* what was there before, once it is patched */
+    uint64_t address, size; /* 0: there is no such function, or it is not patched */
+    uint64_t trampoline;    /* the original function, once it is patched */
     uint8_t before[ENTRY_PATCH], patch[ENTRY_PATCH];
 };
 
@@ -26,20 +25,20 @@ extern uint8_t patch_code[65536];
 
 /* The process's own memory, to be closed by the caller; negative: none. */
 long patch_open(void);
-/* Reads a function, and padding behind it to the end of its page, into patch_code; how many bytes.
- */
+/* Reads a function, and the padding after it up to the end of its page, into patch_code; returns
+ * how many bytes. */
 size_t patch_read(long memory, uint64_t address, uint64_t size);
-/* The same, as entry_make wants it; false: it cannot be read. */
+/* The same in the form for entry_make; false: it cannot be read. */
 bool patch_read_entry(struct patched *f, long memory, struct entry *out);
-/* Writes to memory that is read-only, and has this protection; false: the kernel refuses. */
+/* Writes to memory that is read-only and has this protection; false: the kernel refuses. */
 bool patch_bytes(long memory, uint64_t address, const void *bytes, size_t size, int protection);
 bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH]);
-/* Memory for slots within reach of a jump from the file at `start`: below it, for above an
- * executable the heap grows. To be written to, and not yet executed. NULL: none. */
+/* Memory for slots within reach of a jump from the file at `start`: below it, because the heap
+ * grows above an executable. Writable, and not executable yet. NULL: none. */
 uint8_t *patch_island(uint64_t start, size_t size);
 bool patch_make_executable(uint8_t *island, size_t size);
 
-/* Patches all functions that have an address, or none. `start`: of the file they are in. */
+/* Patches all functions that have an address, or none. `start`: of their file. */
 bool patch_all(struct patched *functions, size_t count, uint64_t start, long memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* The recorder's one state: the shared memory, and the way to the collector. */
+/* The recorder's global state: the shared memory, and the connection to the collector. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -26,14 +26,14 @@ struct recorder recorder;
 
 extern char **environ;
 
-#define PATIENCE_S 3 /* of a program that would rather lose events than wait */
+#define PATIENCE_S 3 /* how long a program waits that prefers losing events */
 
 static char socket_name[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static char socket_key[WIRE_KEY_SIZE + 1];
-static bool drops; /* the program would rather lose events than wait */
+static bool drops; /* the program prefers losing events to waiting */
 static const struct timeval patience = {.tv_sec = PATIENCE_S};
 
-/* Shared memory mapped so far: the header's and further rings'. A forked child lets go of it. */
+/* The shared memory mapped so far: the header's and further rings'. A forked child unmaps it. */
 static struct segment {
     char *start;
     size_t size;
@@ -68,7 +68,7 @@ size_t boot_room(const void *p)
     return boot_owns(p) ? (size_t)(boot_memory + sizeof boot_memory - (const char *)p) : 0;
 }
 
-/* --- the way to the collector ----------------------------------------------------------------- */
+/* --- talking to the collector ----------------------------------------------------------------- */
 
 static const char *environment(const char *name)
 {
@@ -79,7 +79,7 @@ static const char *environment(const char *name)
     return NULL;
 }
 
-/* A connection, or a negative errno. */
+/* Connects. Returns a descriptor, or a negative errno. */
 static int dial(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -88,7 +88,7 @@ static int dial(void)
     long fd = sys_call(SYS_socket, (long)AF_UNIX, (long)(SOCK_SEQPACKET | SOCK_CLOEXEC), 0L);
     if (fd < 0)
         return (int)fd;
-    if (drops) /* nor for one that takes no more connections */
+    if (drops) /* nor for a collector that accepts no more connections */
         sys_call(SYS_setsockopt, fd, (long)SOL_SOCKET, (long)SO_SNDTIMEO, &patience,
                  sizeof patience);
     long connected;
@@ -108,10 +108,10 @@ bool recorder_collector_alive(void)
     int fd = dial();
     if (fd >= 0)
         sys_call(SYS_close, (long)fd);
-    return fd != -ECONNREFUSED; /* no descriptor left, say, is not its death */
+    return fd != -ECONNREFUSED; /* lack of a descriptor, say, does not mean that it is gone */
 }
 
-/* What comes back: the reply, and behind it what was asked for. */
+/* The answer: the reply, and after it what was asked for. */
 struct answer {
     struct wire_reply reply;
     union {
@@ -136,8 +136,8 @@ static void map_hello(char *memory, int fd)
     routes_share(memory, fd);
 }
 
-/* Sends a request and maps the memory that comes back; NULL: refused, none, or nobody there.
- * `room`: for the reply and what is behind it. */
+/* Sends a request and maps the memory that comes back; NULL: refused, none, or no collector.
+ * `room`: for the reply and what follows it. */
 static char *converse(int fd, struct wire_request *request, const char *text,
                       struct wire_reply *reply, size_t room, bool *cut_short)
 {
@@ -162,7 +162,7 @@ static char *converse(int fd, struct wire_request *request, const char *text,
     if (request->kind == WIRE_LEFT_OUT || request->kind == WIRE_BOUND ||
         (drops && request->kind != WIRE_SNAPSHOT))
         sys_call(SYS_setsockopt, (long)fd, (long)SOL_SOCKET, (long)SO_RCVTIMEO, &patience,
-                 sizeof patience); /* the program must not wait for a collector that is held up */
+                 sizeof patience); /* the program must not wait for a slow collector */
     do
         n = sys_call(SYS_sendmsg, (long)fd, &send, (long)MSG_NOSIGNAL);
     while (n == -EINTR);
@@ -192,8 +192,8 @@ static char *converse(int fd, struct wire_request *request, const char *text,
 }
 
 /*
- * Two descriptors are needed for a moment. When the program has none left, its soft limit is
- * raised for that moment, if the hard one allows.
+ * Two descriptors are needed for a moment. If the program has none left, its soft limit is raised
+ * for that moment, if the hard one allows.
  */
 static char *ask_for(struct wire_request *request, const char *text, struct wire_reply *reply,
                      size_t room)
@@ -298,7 +298,7 @@ enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct
     return fd == -EMFILE || fd == -ENFILE ? WIRE_END_DESCRIPTORS : WIRE_END_NO_ANSWER;
 }
 
-/* After fork: lets go of the parent's memory, but for the header, which is returned. */
+/* After fork: unmaps the parent's memory except the header, which is returned. */
 static struct wire_header *drop_segments(void)
 {
     if (!segment_count)
@@ -358,7 +358,8 @@ bool recorder_connect(void)
     struct wire_header *h = (void *)memory;
     if (parents) {
         if (!memory && reply.status == 0)
-            atomic_fetch_add(&parents->unfollowed, 1); /* we could not ask: the parent will tell */
+            /* We could not ask: the parent will report it. */
+            atomic_fetch_add(&parents->unfollowed, 1);
         sys_call(SYS_munmap, parents, (long)WIRE_PAGE);
     }
     if (!memory || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION) {
@@ -372,7 +373,7 @@ bool recorder_connect(void)
         recorder_stop();
         return false;
     }
-    rules_forget(recorder.rules); /* so that modules are announced in the new memory */
+    rules_forget(recorder.rules); /* so that modules are reported in the new memory */
     recorder.header = h;
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;
@@ -387,7 +388,7 @@ bool recorder_connect(void)
     atomic_store(&h->entries_taken, (entry_taken_over() ? WIRE_TAKEN_MALLOC : 0u) |
                                         (inner_taken_over() ? WIRE_TAKEN_INNER : 0u));
     allocator_find();
-    /* glibc keeps 8 bytes between what can be used of two blocks. */
+    /* glibc keeps 8 bytes between the usable parts of two blocks. */
     bool of_libc = !entry_taken_over() && !inner_taken_over() &&
                    same_module(&next.malloc_usable_size, &next.getenv);
     index_set_spacing(of_libc ? 8 : 0);
@@ -401,7 +402,8 @@ bool recorder_connect(void)
     return true;
 }
 
-/* Called under the lock of thread.c. Who was denied asks again when the tick has moved. */
+/* Called with the lock of thread.c. A thread that was refused asks again when the tick has
+ * advanced. */
 struct wire_ring *recorder_ring(void)
 {
     static uint32_t denied;
@@ -433,12 +435,12 @@ void recorder_stop(void)
     recorder.hand_on = false;
     routes_off();
     if (recorder.header)
-        wire_move_tick(recorder.header); /* so that every thread looks */
+        wire_move_tick(recorder.header); /* so that every thread notices */
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Is this program one of those to record? `only`: names, one a line; empty or absent: all. */
+/* Should this program be recorded? `only`: names, one per line; empty or absent: all. */
 static bool wanted(const char *only)
 {
     if (!only || !*only)
@@ -467,8 +469,9 @@ static unsigned number(const char *digits)
 }
 
 /*
- * How many seccomp filters this program runs under. More than the collector does: one of them might
- * end it for what we would do. To look takes only calls that the loader has just made.
+ * How many seccomp filters this program runs under. If there are more than the collector has, one
+ * of them might end the program for what we would do. Finding out takes only calls that the loader
+ * has just made.
  */
 static unsigned filters(void)
 {
@@ -496,7 +499,7 @@ void recorder_start(void)
     static _Atomic int started;
     if (atomic_exchange(&started, 1)) {
         while (atomic_load_explicit(&recorder.state, memory_order_acquire) == STATE_BOOTING)
-            sys_yield(); /* another thread is at it */
+            sys_yield(); /* another thread is starting */
         return;
     }
     int saved = errno;
@@ -533,7 +536,7 @@ bool recorder_find_next(void)
     return next.malloc && next.free;
 }
 
-/* There may be threads of which we have not heard. */
+/* There may be threads that we do not know. */
 bool recorder_attach(const char *name, const char *key, bool drop)
 {
     memcpy(socket_name, name, strlen(name) + 1);
@@ -555,11 +558,11 @@ void recorder_leave(void)
     if (h)
         sys_call(SYS_munmap, h, (long)WIRE_PAGE);
     recorder.header = NULL;
-    recorder.pid = 0; /* who comes next is no child of ours */
+    recorder.pid = 0; /* the next process is not our child */
     index_clear();
 }
 
-/* Programs that never allocate are seen too. */
+/* So that programs that never allocate are seen too. */
 __attribute__((constructor)) static void at_load(void)
 {
     if (attach_is_late())

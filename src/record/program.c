@@ -37,7 +37,7 @@ static void descriptor_path(long fd, char out[32])
     *at = '\0';
 }
 
-/* A C library in an odd place still has its loader's name. */
+/* A C library in an unusual place still has its loader's name. */
 static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *e)
 {
     for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MAX; i++) {
@@ -68,7 +68,7 @@ static enum wire_out judge(struct program *p, long fd, const char *first)
         (e.e_machine == ARCH_MACHINE && e.e_ident[EI_CLASS] != ELFCLASS64))
         return WIRE_OUT_32_BIT;
     if (e.e_machine != ARCH_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
-        return WIRE_OUT_NONE; /* an emulator runs it, which may hand it on */
+        return WIRE_OUT_NONE; /* an emulator runs it, which may pass it on */
     return judge_loader(p, fd, &e);
 }
 

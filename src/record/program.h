@@ -2,11 +2,10 @@
  * program: can our library be loaded into a program that is about to be executed?
  *
  * The loader of another C library, or of 32-bit programs, complains about it or even gives up. So
- * the file is looked at first: through its #! line to the program that runs it, and there to the
+ * the file is examined first: through its #! line to the program that runs it, and there to the
  * loader that it names, which must be glibc's. A program without a loader ignores LD_PRELOAD but
- * hands it on, to programs that nobody looks at.
- *
- * This may run in a vfork child: system calls and the stack only.
+ * passes it on to programs that nobody examines. This may run in a vfork child: only system calls
+ * and the stack are used.
  */
 #ifndef TIDE_RECORD_PROGRAM_H
 #define TIDE_RECORD_PROGRAM_H
@@ -24,11 +23,11 @@ struct program {
     char name[PROGRAM_NAME_MAX]; /* of the file that cannot load it, while `why` is not none */
 };
 
-/* The file at `path` below the folder `folder`, or the open file `folder` itself if that is empty.
- * What cannot be read is taken for one that can load it. */
+/* Examines the file at `path` below the folder `folder`, or the open file `folder` itself if `path`
+ * is empty. A file that cannot be read counts as one that can load the library. */
 void program_look(struct program *p, int folder, const char *path);
 
-/* By a name that is looked for in PATH as execvp does it. */
+/* The same by a name that is searched for in PATH, as by execvp. */
 void program_look_for(struct program *p, const char *name);
 
 #endif

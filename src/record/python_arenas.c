@@ -1,18 +1,16 @@
 /*
- * How much of CPython's arenas is resident, asked by the thread that makes a mark.
+ * How much of CPython's arenas is resident, found by the thread that makes a mark.
  *
- * An arena is mapped at once, and its pages become resident as objects are made in it. The collector
- * knows which arenas there are at a mark. From outside it cannot count their pages at that moment:
- * the program goes on meanwhile. So the thread that makes the mark asks the kernel for the pages
- * that are not there yet.
+ * An arena is mapped at once, and its pages become resident as objects are created in it. The
+ * collector knows which arenas exist at a mark, but cannot count their pages at that moment from
+ * outside, because the program goes on meanwhile. So the thread that makes the mark asks the kernel
+ * for the pages that are not resident yet. CPython maps a new arena only when all others are in
+ * use, so only the last ones have such pages. Those that had some at the last mark are kept in a
+ * small table; an arena leaves it when all of its pages are resident. If more are mapped between
+ * two marks than the table has room for, the oldest is left out, and counts as resident.
  *
- * CPython maps a new arena only when all others are in use, so that only the last ones have such
- * pages. Those that had some at the last mark are kept in a small table; an arena leaves it when all
- * of its pages are there. If more are mapped between two marks than the table has room for, the
- * oldest is left out, and counts as resident.
- *
- * Threads need no lock: a slot is an address or 0, and whoever changes it compares first. An address
- * that is out of date does no harm, the kernel is only asked what is there.
+ * Threads need no lock: a slot is an address or 0, and is changed by compare-and-swap. An outdated
+ * address does no harm: the kernel is only asked what is there.
  */
 #include "record/python.h"
 #include "record/recorder.h"
@@ -22,8 +20,8 @@
 #define ARENA_SINCE ((size_t)1 << 20)
 
 static _Atomic uintptr_t filling[SLOTS];
-static _Atomic unsigned turn;   /* the slot to give up next, if all are taken */
-static _Atomic bool any_mapped; /* an arena, ever */
+static _Atomic unsigned turn;   /* the slot to reuse next, if all are taken */
+static _Atomic bool any_mapped; /* an arena was ever mapped */
 
 size_t python_arena_bytes(void)
 {

@@ -1,7 +1,7 @@
 /*
- * Code objects by number. The first time one is met, its names and its line table are copied to
- * where the collector reads them; equal ones share a number, so that a program which compiles the
- * same text again and again tells nothing new. A lock is taken then, and only then.
+ * Code objects by number. When one is seen for the first time, its names and its line table are
+ * copied to where the collector reads them. Equal ones share a number, so a program that compiles
+ * the same text again and again reports nothing new. A lock is taken only then.
  */
 #include <pthread.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define KNOWN       (1u << 20)
 #define TEXT_MOST   4096
-#define RESERVE     65536u /* never kept: so that a record can be made, to find an equal one */
+#define RESERVE     65536u /* never used up, so that a record can be made to find an equal one */
 #define TABLE_MOST  (1u << 20)
 #define TABLE_SMALL 512 /* bytes, which are soon read */
 #define PROVEN_BY   64  /* frames */
@@ -24,7 +24,7 @@ static struct {
     uint32_t number;
 } * known; /* [KNOWN] */
 static uint32_t known_count;
-static uint32_t nameless; /* the code that stands for what there was no room for */
+static uint32_t nameless; /* the code that stands for those without room */
 static struct spin lock;
 
 void python_code_reset(void)
@@ -78,8 +78,8 @@ static bool is_at(uint64_t code, uint64_t at)
     return !l->code_instructions || at - (code + l->code_instructions - 2) < UINT64_C(1) << 32;
 }
 
-/* Up to 3.11 the runtime is asked for two things at every event, by functions that do nothing but
- * read it: if they say what is in the places that we know, these are read from then on. */
+/* Up to 3.11 the runtime is asked for two things at every event, by functions that only read it: if
+ * they return what is in the places that we know, these are read directly from then on. */
 static void prove_runtime(uint64_t state)
 {
     uint64_t interpreters = python.runtime + python.layout.runtime_interpreters;
@@ -93,7 +93,7 @@ static void prove_runtime(uint64_t state)
         atomic_store_explicit(&python.key, place, memory_order_relaxed);
 }
 
-/* Are the innermost `most` frames what the layout says? *seen: functions' frames among them. */
+/* Are the innermost `most` frames as the layout says? *seen: how many are functions' frames. */
 static bool frames_hold(uint64_t state, unsigned most, unsigned *seen)
 {
     const struct python_layout *l = &python.layout;
@@ -147,7 +147,7 @@ bool python_prove(uint64_t state)
     return seen && !strange;
 }
 
-/* --- telling the collector -------------------------------------------------------------------- */
+/* --- reporting to the collector --------------------------------------------------------------- */
 
 static uint64_t hash_of(const void *bytes, size_t size)
 {
@@ -308,7 +308,8 @@ static uint32_t tell(uint64_t code)
     uint64_t table = python_load(code + l->code_lines);
     uint32_t first_line = python_load_half(code + l->code_first_line);
     if (file == name && !first_line)
-        return 0; /* what calls __init__ within the interpreter, and shows in no traceback */
+        /* The code that calls __init__ inside the interpreter, which no traceback shows. */
+        return 0;
     if (python_load(table + PYTHON_TYPE) != python.bytes_type)
         table = 0;
     if (!nameless)
@@ -332,7 +333,7 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
     return number;
 }
 
-/* Where the table of a large code was read last. */
+/* Where reading of a large code's table stopped. */
 static struct python_cursor *cursor_of(struct python_thread *p, uint32_t number)
 {
     static_assert(PYTHON_CURSORS == 1 << (32 - 24), "as many bits of the hash");
@@ -350,7 +351,7 @@ static __attribute__((noinline)) uint32_t find_line(struct python_thread *p, uin
     uint64_t end = (uint64_t)number * 8 + sizeof *c;
     if (c->lines > WIRE_LINES_LOCATIONS || end > recorder.python_size ||
         c->size > recorder.python_size - end)
-        return 0; /* somebody wrote over it */
+        return 0; /* somebody overwrote it */
     struct python_cursor start = {0};
     return python_line_from(c->size > TABLE_SMALL ? cursor_of(p, number) : &start,
                             (enum wire_lines)c->lines, (const uint8_t *)(c + 1), c->size,

@@ -17,7 +17,7 @@ static inline bool is_shim(uint64_t frame)
     return python_load_byte(frame + python.layout.frame_owner) >= PYTHON_OWNED_BY_C;
 }
 
-/* Is it the shim below all others, that no call made? It ends the chain. */
+/* Is it the shim below all others, which no call made? It ends the chain. */
 static inline bool is_base(uint64_t frame)
 {
     return python.layout.base_frame && frame && is_shim(frame) &&
@@ -74,7 +74,7 @@ static inline uint64_t head_of_text(uint64_t object)
     return ascii ? python.layout.text_ascii : python.layout.text_compact;
 }
 
-/* Where a str ends: its last 8 bytes, which for a short one reach back into its head. */
+/* Where a str ends: its last 8 bytes, which for a short one include a part of its header. */
 static inline uint64_t end_of_text(uint64_t object)
 {
     uint32_t state = python_load_half(object + PYTHON_STATE);
@@ -84,7 +84,7 @@ static inline uint64_t end_of_text(uint64_t object)
     return compact ? object + head_of_text(object) + size - 8 : object + PYTHON_SIZE;
 }
 
-/* Of what is before its last 8 bytes; of a long one, of 8 bytes. */
+/* A sum of what is before its last 8 bytes; for a long str, of 8 bytes. */
 static inline uint64_t sum_of_text(uint64_t object, uint64_t end)
 {
     uint64_t sum = 0, factor = MIX;
@@ -100,24 +100,24 @@ static inline bool leaves_page(uint64_t object, uint64_t end)
     return (object ^ (end + 7)) >= 4096;
 }
 
-/* Other names may be there now. What is on the page where one begins can be read even if it is
- * shorter, what is further on cannot. */
+/* There may be other names now. What is on the page where a name begins can be read even if the
+ * name is shorter; what is on further pages cannot. */
 static __attribute__((noinline, cold)) bool names_end_there(const struct python_parts *p)
 {
     return end_of_text(p->file) == p->file_end && end_of_text(p->name) == p->name_end;
 }
 
 /*
- * Tells code objects apart that were at one address at different times. The line table is compared,
- * by address and by what it begins with; and the version, where there is one (it is an
- * interpreter's own count), or the names, and what the table ends with. 0: it cannot be told any
- * more what it was.
+ * Distinguishes code objects that were at one address at different times. It compares the line
+ * table, by address and by its first bytes; and the version, if there is one (it is an
+ * interpreter's own count), or the names and the table's last bytes. 0: it is no longer possible to
+ * say what it was.
  */
 static inline uint64_t read_code(uint64_t code, struct python_parts *p)
 {
     const struct python_layout *l = &python.layout;
     if (UNLIKELY(!python_load_half(code + PYTHON_REFERENCES)))
-        return 0; /* it is about to go away, its parts may have gone */
+        return 0; /* it is about to be freed, its parts may be gone */
     p->lines = python_load(code + l->code_lines);
     p->begin = python_load(p->lines + PYTHON_BYTES);
     p->version = l->code_version ? python_load_half(code + l->code_version) : 0;
@@ -141,7 +141,7 @@ static inline uint64_t read_code(uint64_t code, struct python_parts *p)
     return ((h ^ h >> 29 ^ size << 1) * MIX + last) | 1;
 }
 
-/* Is it still the one that was read? Asked of a code that a frame has that is as it was. */
+/* Is it still the one that was read? Only for the code of a frame that has not changed. */
 static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool versions)
 {
     const struct python_layout *l = &python.layout;
@@ -161,7 +161,7 @@ static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool 
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* False: no frame that we know how to read. */
+/* false: not a frame that we can read. */
 static inline bool read_frame(struct python_frame *f, uint64_t frame)
 {
     const struct python_layout *l = &python.layout;
@@ -178,9 +178,9 @@ static inline bool read_frame(struct python_frame *f, uint64_t frame)
 }
 
 /*
- * Is it as it was, if its code object is? Its caller is looked at next, so that what is read is
- * always part of the chain as it is now. An instruction tells the code it is of. All words are in
- * the frame itself, so they are compared at once, with one branch.
+ * Is the frame unchanged, provided that its code object is? Its caller is checked next, so that
+ * what is read is always part of the present chain. An instruction identifies the code it belongs
+ * to. All words are in the frame itself, so they are compared at once, with one branch.
  */
 static inline __attribute__((always_inline)) bool stands(const struct python_frame *f,
                                                          enum python_chain chain)
@@ -200,7 +200,7 @@ static inline __attribute__((always_inline)) bool stands(const struct python_fra
            (f->entries == 1 && is_shim(f->previous) && is_below(f->previous, f->caller));
 }
 
-/* `known`: the code of the frame that it called, which is as it was. */
+/* `known`: the code of the frame that it called, which is unchanged. */
 static inline bool has_code(const struct python_frame *f, const struct python_parts *parts,
                             uint64_t known, enum python_chain chain)
 {
@@ -208,8 +208,8 @@ static inline bool has_code(const struct python_frame *f, const struct python_pa
            (f->code == known || is_as_read(f->code, parts, chain == PYTHON_SHIMS));
 }
 
-/* The innermost of the `count` outermost frames that is not as it was: its number + 1; 0: all are.
- * From the innermost of them outwards. */
+/* The innermost of the `count` outermost frames that has changed: its index + 1; 0: none has.
+ * Searches from the innermost of them outwards. */
 static inline __attribute__((always_inline)) uint32_t
 first_changed(const struct python_thread *p, uint32_t count, enum python_chain chain, bool watched)
 {
@@ -243,7 +243,7 @@ static __attribute__((noinline)) uint32_t first_changed_unwatched(const struct p
     }
 }
 
-/* Are the `count` outermost frames as they were? What is not is forgotten. */
+/* Are the `count` outermost frames unchanged? Forgets those that are not. */
 static inline bool stand(struct python_thread *p, uint32_t count)
 {
     uint32_t changed;
@@ -259,7 +259,7 @@ static inline bool stand(struct python_thread *p, uint32_t count)
     return !changed;
 }
 
-/* Is `frame` remembered, and all that is further out as it was? What is not is forgotten. */
+/* Is `frame` cached, and everything further out unchanged? Forgets what is not. */
 static inline bool matches(struct python_thread *p, uint64_t frame)
 {
     uint32_t i = *index_of(p, frame);
@@ -274,7 +274,7 @@ static uint32_t byte_of(const struct python_frame *f)
     return (uint32_t)f->at == UINT32_MAX ? UINT32_MAX : (uint32_t)f->at * l->at_scale;
 }
 
-/* The number of a frame's code, by what the code object has in it. */
+/* The number of a frame's code, from the contents of the code object. */
 static __attribute__((noinline)) uint32_t examine_code(struct python_thread *p,
                                                        const struct python_frame *f)
 {
@@ -294,13 +294,13 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
         uint64_t had = p->count < before && f->frame == p->fresh[fresh] ? f->code : 0;
         if (UNLIKELY(!read_frame(f, p->fresh[fresh])))
             return false;
-        if (beside && beside->code == f->code) { /* it calls itself */
+        if (beside && beside->code == f->code) { /* recursion */
             f->number = beside->number;
             if (!p->era)
                 p->parts[p->count] = p->parts[p->count - 1];
         } else if (f->code == had && (p->era || is_as_read(f->code, &p->parts[p->count],
                                                            python.layout.chain == PYTHON_SHIMS))) {
-            ; /* it has only gone on */
+            ; /* it has only advanced */
         } else if (!python_code_met(p, f->code, &f->number)) {
             f->number = examine_code(p, f);
         }
@@ -321,7 +321,7 @@ static inline uint64_t caller_of(uint64_t frame)
     return python.layout.chain == PYTHON_SHIMS ? skip_shims(caller, &shims) : caller;
 }
 
-/* Brings remembered up to date; false: nothing that can be used. *shims: on top of the chain. */
+/* Updates the cached frames; false: nothing usable. *shims: on top of the chain. */
 static inline __attribute__((always_inline)) bool read_frames(struct python_thread *p,
                                                               uint64_t state, uint32_t *shims)
 {
@@ -360,7 +360,7 @@ static inline __attribute__((always_inline)) bool read_frames(struct python_thre
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* The first one that this thread was given; 0: none. */
+/* The first state that this thread was given; 0: none. */
 static inline uint64_t first_state(void)
 {
     uint64_t at = atomic_load_explicit(&python.key, memory_order_relaxed);
@@ -394,7 +394,7 @@ static inline __attribute__((always_inline)) uint64_t own_state(void)
             python_load(current + python.layout.thread_id) == (uint64_t)pthread_self())
             state = current;
     }
-    /* Who finalises frees the states of all other threads. */
+    /* The thread that finalises frees the states of all other threads. */
     uint64_t finalizing = python_finalizer();
     if (LIKELY(!finalizing))
         return state;
@@ -403,7 +403,7 @@ static inline __attribute__((always_inline)) uint64_t own_state(void)
     return finalizing != state ? 0 : state;
 }
 
-/* Brings what is remembered of the thread up to date; NULL: it runs no Python code. */
+/* Updates what is cached about the thread; NULL: it runs no Python code. */
 static inline __attribute__((always_inline)) struct python_thread *
 read_thread(struct thread *t, uint32_t *shims, bool now)
 {
@@ -424,7 +424,7 @@ read_thread(struct thread *t, uint32_t *shims, bool now)
     return p;
 }
 
-/* The same, where it does not happen at every allocation. */
+/* The same for callers other than allocations. */
 static __attribute__((noinline)) bool runs(struct thread *t, bool now)
 {
     uint32_t shims;
@@ -471,9 +471,9 @@ struct python_pair *python_known(struct thread *t, uint64_t native, uint64_t *ke
 {
     uint32_t shims;
     struct python_thread *p = t->python;
-    if (LIKELY(p && p->count)) /* if the frames are what they were, and mostly they are */
+    if (LIKELY(p && p->count)) /* if the frames are unchanged, and mostly they are */
         __builtin_prefetch(pair_of(p, key_of(p, native, 0)));
-    if (UNLIKELY(!read_thread(t, &shims, false))) { /* its stack is native alone, for now */
+    if (UNLIKELY(!read_thread(t, &shims, false))) { /* its stack has native frames only, for now */
         shims = 0;
         p->count = 0;
         p->cut = false;

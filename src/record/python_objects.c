@@ -40,8 +40,9 @@ static bool is_wrapped(const struct python_allocator *a)
     return false;
 }
 
-/* Is it one that the interpreter was built with? A debugging one of its has a context, one of the
- * program's is elsewhere; the program may have set either before the interpreter was met. */
+/* Is it one that the interpreter was built with? A debugging allocator of the interpreter has a
+ * context, one of the program is elsewhere; the program may have set either before the interpreter
+ * was found. */
 static bool is_built_in(const struct python_tables *tables, const struct python_allocator *a)
 {
     void *get, *f;
@@ -53,7 +54,7 @@ static bool is_built_in(const struct python_tables *tables, const struct python_
 
 static void watch(uint64_t code_type)
 {
-    atomic_fetch_add(&python_codes.era, 1); /* what went away before was not seen */
+    atomic_fetch_add(&python_codes.era, 1); /* what was freed before was not seen */
     atomic_store(&python_codes.type, code_type);
 }
 
@@ -89,14 +90,14 @@ bool python_objects_wrap(const struct python_tables *tables, uint64_t code_type)
     return true;
 }
 
-/* Its code is the proof: whoever wrote it, it calls our hook with what it is given. */
+/* Its code is the proof: whoever wrote it, it calls our hook with its argument. */
 void python_objects_watch(const struct python_tables *tables, uint64_t code_type)
 {
     struct python_allocator now;
     void *f;
     tables->get(PYTHON_OBJ, &now);
     memcpy(&f, &now.free, sizeof f);
-    if (recorder.sample_bytes) /* stacks are rare then, and frees shall cost nothing */
+    if (recorder.sample_bytes) /* stacks are rare then, and frees must cost nothing */
         return;
     if (!f || !instruction_hands_on(f, (uint64_t)(uintptr_t)own_free))
         return;

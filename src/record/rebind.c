@@ -13,7 +13,7 @@
 #include "record/recorder.h"
 
 #define TOLD_MAX 4096
-#define MISSED   'm' /* it may have called past us before */
+#define MISSED   'm' /* it may have called libc directly before */
 #define SEEN     's'
 
 static const char *const names[] = {"malloc",         "free",          "calloc",   "realloc",
@@ -82,7 +82,7 @@ static bool is_bound(const ElfW(Rela) * r)
            (type == RELOC_SLOT || type == RELOC_GLOBAL || type == RELOC_ADDRESS);
 }
 
-/* What the slot shall hold; 0: it stays. */
+/* What the slot should contain; 0: it stays. */
 static uint64_t better(const struct work *w, const struct file *f, const ElfW(Rela) * r,
                        uint64_t value)
 {
@@ -106,7 +106,7 @@ static unsigned rebind_file(const struct work *w, const struct file *f)
             if (!is_bound(r) || slot % 8 || slot < f->start || slot + 8 > f->end)
                 continue;
             uint64_t wanted = better(w, f, r, *(const volatile uint64_t *)(uintptr_t)slot);
-            /* Through the kernel: after it is bound, it may be for reading only. */
+            /* Through the kernel: after binding, the slot may be read-only. */
             if (wanted && patch_bytes(w->memory, slot, &wanted, 8, PROT_READ))
                 changed++;
         }
@@ -158,7 +158,7 @@ static bool find_functions(struct work *w)
     void *allocator;
     memcpy(&allocator, &next.malloc, sizeof allocator);
     w->allocator = loaded_map(allocator);
-    if (!w->allocator && inner_taken_over()) { /* its malloc is reached by code of ours */
+    if (!w->allocator && inner_taken_over()) { /* its malloc is reached through code of ours */
         memcpy(&allocator, &next.allocator, sizeof allocator);
         w->allocator = loaded_map(allocator);
     }

@@ -44,15 +44,15 @@
 
 /*
  * The hooks for malloc and operator new are compiled twice: to be found by the dynamic linker, and
- * to be jumped to from functions of the executable (FROM_ENTRY, see entry.h). Those are called by
- * entry_wrapper.
+ * to be jumped to from functions of the executable (FROM_ENTRY, see entry.h). entry_wrapper calls
+ * the latter.
  */
 #ifndef FROM_ENTRY
 #define FROM_ENTRY        0
 #define EXPORT            __attribute__((visibility("default")))
 #define HOOK(name)        name
 #define HOOK_SYMBOL(name) name
-/* Those of wire/routes.h: what is exported jumps to them. */
+/* For those of wire/routes.h, the exported functions jump to these. */
 #define ROUTED(name)        recorded_##name
 #define ROUTED_SYMBOL(name) "recorded_" name
 #else
@@ -62,8 +62,8 @@
 #define ROUTED(name)        entry_##name
 #define ROUTED_SYMBOL(name) "entry_" name
 #endif
-/* A name of our own for a hook, for attach.c: in a library that was loaded late, the plain names are
- * libc's. */
+/* A name of our own for a hook, for attach.c: in a library that was loaded late, the plain names
+ * are libc's. */
 #define OWN(name, ...)                                                                             \
     __attribute__((alias(#name), visibility("hidden"), nothrow, leaf,                              \
                    ##__VA_ARGS__)) __typeof__(name) own_##name
@@ -72,42 +72,42 @@
 #define INTERNAL    __attribute__((visibility("hidden")))
 
 /*
- * One thread's part. In memory that a forked child finds zeroed (MADV_WIPEONFORK): tick 0 never
- * equals the shared tick, which sends the child's first hook to thread_sync(), where it becomes a
+ * The state of one thread. It is in memory that a forked child finds zeroed (MADV_WIPEONFORK): tick
+ * 0 never equals the shared tick, so the child's first hook calls thread_sync(), where it becomes a
  * process of its own.
  */
 struct thread {
-    uint32_t tick; /* the last one written to the ring; 0: not this process's */
+    uint32_t tick; /* the last tick written to the ring; 0: not of this process */
     uint32_t generation;
     uint64_t *at, *end; /* room in the current chunk */
     uint64_t bias;      /* position of `at` in the ring = bias + its address / 8 */
     struct wire_ring *ring;
     uint64_t chunk;       /* number of the current chunk + 1; 0: none yet */
-    uint64_t chunk_freed; /* chunks before this one are known to be read */
+    uint64_t chunk_freed; /* chunks before this one are known to have been read */
     uint32_t free_chunks;
-    uint64_t stack_low, stack_high; /* the thread's own stack is between: bounds for the walk */
-    uint64_t stack_sure;            /* from here to stack_high it surely is, and nothing else */
+    uint64_t stack_low, stack_high; /* bounds of the thread's own stack, for the walk */
+    uint64_t stack_sure; /* from here to stack_high it is certainly the thread's own stack */
     struct walk walk;
-    uint64_t *path;     /* [THREAD_PATH]: frames on their way to the tree, outermost first, */
+    uint64_t *path;     /* [THREAD_PATH]: frames to be added to the tree, outermost first, */
     uint32_t *path_ids; /* and their numbers there */
-    struct python_thread *python; /* python.h; NULL: no Python frames were met */
-    bool hashed;                  /* native stacks are named by a hash: it runs Python code */
-    _Atomic bool in_python;       /* it reads the interpreter, which may not go away now */
+    struct python_thread *python; /* python.h; NULL: no Python frames were seen */
+    bool hashed; /* native stacks are identified by a hash: the thread runs Python code */
+    _Atomic bool in_python; /* it is reading the interpreter, which must not be unloaded now */
     uint32_t tid;
-    uint32_t number;     /* 1 to 65535 */
-    uint32_t names;      /* that it has told */
-    uint32_t exits;      /* how often its destructor ran */
-    uint32_t looks;      /* for what Python calls it, still to be made (thread.c) */
-    int timer;           /* of its CPU time (cpu_timer.h), */
-    bool timed;          /* if it has one */
-    bool in_handler;     /* of its timer's signal: what is not its own is not touched */
-    bool named;          /* by tide_thread_name: what others call it does not matter */
-    bool python_named;   /* by Python: what the kernel calls it does not matter */
+    uint32_t number; /* 1 to 65535 */
+    uint32_t names;  /* number of names that it has reported */
+    uint32_t exits;  /* how often its destructor ran */
+    uint32_t looks;  /* how many more attempts to find its Python name are to be made (thread.c) */
+    int timer;       /* the timer of its CPU time (cpu_timer.h), */
+    bool timed;      /* if it has one */
+    bool in_handler; /* in the handler of its timer's signal: nothing else may be touched */
+    bool named;      /* by tide_thread_name: other names do not matter */
+    bool python_named;   /* by Python: the kernel's name does not matter */
     struct thread *next; /* in the list of free ones */
     /* run --sample (sample.c): */
     uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
     const void *sample_last;   /* the last block that was recorded. No other allocation of this */
-    uint64_t sample_last_left; /* thread has followed it while tide_sample_left is still this */
+    uint64_t sample_last_left; /* thread has followed as long as tide_sample_left has this value */
     struct counting counting;
 };
 
@@ -116,26 +116,27 @@ struct thread {
 enum recorder_state {
     STATE_BOOTING, /* nothing known yet */
     STATE_LIVE,
-    STATE_OFF /* not asked to record, or the collector is gone: forward and nothing else */
+    STATE_OFF /* not asked to record, or the collector is gone: the hooks only forward */
 };
 
-/* What a wrapper of CPython's allocators waits for (python_objects.h). */
+/* What a wrapper of CPython's allocators is waiting for (python_objects.h). */
 enum beneath { BENEATH_NOTHING, BENEATH_ALLOC, BENEATH_REALLOC, BENEATH_FREE };
 
 struct tls {
     struct thread *thread;
-    uintptr_t busy; /* the frame of the hook that is being served; 0: none (nested.c) */
-    bool ended;     /* its thread has said so; what it does now, it does on its way out */
-    uint32_t fork;  /* number of the fork it makes, or that made it and has not been told yet */
-    bool fork_told; /* that fork is one of which the allocator knows */
-    size_t wanted;  /* 1 + what an aligned operator new was asked for, until it allocates */
-    enum beneath beneath; /* what is called now is called by the interpreter's own allocator; */
-    void *around;         /* and this is the block that it reallocates or frees, */
-    void *malloced;       /* this one what it got from malloc; NULL: nothing */
-    uint32_t closing;     /* unloads that it is at and that may be an interpreter's (python.c) */
-    uint32_t cpu_owed;    /* periods of CPU time, to be charged to the hook that it is in */
-    uint32_t timer_tid;   /* of the thread that has `timer`; 0: none */
-    int timer;            /* the kernel's number of it */
+    uintptr_t busy; /* the frame of the hook that is running; 0: none (nested.c) */
+    bool ended;     /* its thread has reported its end; it is on its way out */
+    /* Number of the fork that it makes, or that made it and has not been reported yet. */
+    uint32_t fork;
+    bool fork_told; /* the allocator knows about that fork */
+    size_t wanted;  /* 1 + the size requested from an aligned operator new, until it allocates */
+    enum beneath beneath; /* the interpreter's own allocator is calling now; */
+    void *around;         /* this is the block that it reallocates or frees, */
+    void *malloced;       /* and this what it got from malloc; NULL: nothing */
+    uint32_t closing;   /* number of unloads in progress that may be an interpreter's (python.c) */
+    uint32_t cpu_owed;  /* periods of CPU time, to be charged to the current hook */
+    uint32_t timer_tid; /* of the thread that has `timer`; 0: none */
+    int timer;          /* the kernel's number of it */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -143,27 +144,28 @@ struct recorder {
     struct wire_header *header;
     struct rules *rules;
     _Atomic int state;
-    bool hand_on; /* there is a session: what is executed shall be part of it (hooks_exec.c) */
-    _Atomic uint32_t generation;  /* counts dlclose: remembered addresses may mean something else */
-    _Atomic size_t least_stack;   /* of the threads that were made, the smallest; 0: none was */
-    _Atomic bool several;         /* there is, or was, more than one thread */
-    _Atomic uint64_t sequence;    /* numbers that were given out (WIRE_SEQUENCE) */
+    bool hand_on; /* there is a session, and executed programs shall be part of it (hooks_exec.c) */
+    _Atomic uint32_t generation; /* counts dlclose: cached addresses may have another meaning */
+    _Atomic size_t least_stack; /* the smallest stack of all created threads; 0: none was created */
+    _Atomic bool several;       /* there is, or was, more than one thread */
+    _Atomic uint64_t sequence;  /* the last sequence number (WIRE_SEQUENCE) */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* made by this process */
-    uint32_t pid;        /* of this process; in a new child, until it says hello, its parent's */
-    _Atomic bool python; /* CPython was met, and can be read (python.h) */
+    uint32_t pid;        /* of this process; in a new child, until it connects, its parent's */
+    _Atomic bool python; /* CPython was found, and can be read (python.h) */
     _Atomic bool
-        objects_unsettled;      /* its allocators may have been replaced since we wrapped them */
-    _Atomic bool frees_watched; /* its objects go by free: python_objects.h wants to see them */
-    char *python_memory;        /* where its code is told */
-    uint32_t python_size;       /* 0: not wanted */
-    _Atomic bool confined;      /* it runs, or is about to run, under a seccomp filter of its own */
-    bool late;                  /* the program ran already when we came (attach.h) */
-    uint64_t sample_bytes;      /* run --sample: one allocation per so many bytes; 0: all */
+        objects_unsettled; /* its allocators may have been replaced since we wrapped them */
+    /* Its objects are freed by free: python_objects.h has to see them. */
+    _Atomic bool frees_watched;
+    char *python_memory;   /* where its code is reported */
+    uint32_t python_size;  /* 0: not wanted */
+    _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
+    bool late; /* the program was already running when the recorder was loaded (attach.h) */
+    uint64_t sample_bytes; /* run --sample: one allocation per so many bytes; 0: all */
 };
 extern struct recorder recorder;
 
-/* The functions next in line. All set before the first hook returns. */
+/* The functions that the hooks forward to. All are set before the first hook returns. */
 struct next {
     long (*syscall)(long, ...); /* the first: hooks_process.c */
     void *(*malloc)(size_t);
@@ -177,9 +179,10 @@ struct next {
     void *(*pvalloc)(size_t);
     void (*free_sized)(void *, size_t); /* NULL: free does the same */
     void (*free_aligned_sized)(void *, size_t, size_t);
-    size_t (*malloc_usable_size)(void *); /* NULL: not of who frees */
-    size_t (*allocator)(void *);          /* the same, whoever has it: hooks between us do not */
-    bool pvalloc_is_foreign;              /* libc's, where another allocator has none */
+    size_t (*malloc_usable_size)(void *); /* NULL: it does not belong to the allocator that frees */
+    /* The same of the allocator itself, even if another library hooks malloc in between. */
+    size_t (*allocator)(void *);
+    bool pvalloc_is_foreign; /* libc's, if the other allocator has none */
     void *(*mmap)(void *, size_t, int, int, int, long);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -220,32 +223,32 @@ extern struct next next;
 /* process.c */
 void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
 bool recorder_connect(void); /* to the collector, for this process */
-/* In a program that ran already (attach.h). */
+/* For a program that was already running (attach.h). */
 bool recorder_find_next(void); /* sets `next`; false: there is no malloc */
 bool recorder_attach(const char *socket, const char *key, bool drop); /* connected? */
-void recorder_leave(void); /* gives back all that a session took; all other threads stand still */
-void recorder_own(const void *start, size_t size); /* mapped by us: the collector is told so */
-struct wire_ring *recorder_ring(void);             /* a ring no thread uses; NULL: none to be had */
-void recorder_stop(void);                          /* the collector is gone */
+/* Releases everything that a session took; all other threads are stopped. */
+void recorder_leave(void);
+void recorder_own(const void *start, size_t size); /* mapped by us: reports it to the collector */
+struct wire_ring *recorder_ring(void); /* a ring that no thread uses; NULL: none is available */
+void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_is_alone(void);                         /* there is one thread */
-bool recorder_owns_allocations(const void *function); /* is it in the allocator's module? */
-/* Asks for one; 0 once it is being written. */
+bool recorder_owns_allocations(const void *function); /* is it in the allocator's file? */
+/* Asks for a snapshot; 0 once it is being written. */
 int recorder_snapshot(const char *path, const struct wire_held *held);
-/* The heap up to now; `restart`: the peak begins anew. 0, or a negative errno. */
+/* The heap up to now; `restart`: the peak begins anew. Returns 0, or a negative errno. */
 int recorder_figures(bool restart, struct wire_figures *out);
-/* Functions of a loaded file whose entries shall be marks; how many. */
+/* Finds the functions of a loaded file whose entries shall be marks; returns how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
-/* Both tell, and wait until the collector has looked. `stack`: from there on are the program's
- * frames.
- */
+/* Both report, and wait until the collector has read the process. `stack`: the program's frames
+ * begin there. */
 void recorder_python_ends(void);
-/* A library was bound to our hooks; `missed`: it may have called past them before. */
+/* A library was bound to our hooks; `missed`: it may have called libc directly before. */
 void recorder_bound(const char *path, bool missed);
-/* A program is executed without us. */
+/* A program is executed without the recorder. */
 void recorder_left_out(const char *path, enum wire_out why);
-/* The collector is told, and waited for. */
+/* Reports to the collector, and waits for it. */
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 #define BOOT_BYTES 65536
@@ -254,24 +257,26 @@ static inline bool boot_owns(const void *p)
 {
     return (uintptr_t)p - (uintptr_t)boot_memory < BOOT_BYTES;
 }
-size_t boot_bytes(char **start); /* how much of it was given out, from there on */
-size_t boot_room(const void *p); /* bytes that can be read from p on */
+size_t boot_bytes(char **start); /* how much of it was used, from *start on */
+size_t boot_room(const void *p); /* how many bytes can be read from p on */
 
 /* entry.c */
-void entry_take_over(void); /* once, at the start: makes an executable's own malloc call us */
+void entry_take_over(void); /* once, at the start: redirects an executable's own malloc to us */
 bool entry_taken_over(void);
 bool entry_took(uint64_t address);      /* is the function there one of those? */
-void *entry_original(const char *name); /* the next in line then; NULL: the executable has none */
+void *entry_original(const char *name); /* the original function; NULL: the executable has none */
 
 /* allocator.c */
 void allocator_find(void);                /* once, when `next` is known */
-void allocator_forked(bool told);         /* in a forked child; told: libc saw it coming */
+void allocator_forked(bool told);         /* in a forked child; told: libc prepared for it */
 bool allocator_is_near(uint64_t address); /* may code there hold the allocator's locks? */
-/* What it says now; false: it is not known. Within thread_enter() and thread_leave(). */
+/* What the allocator reports now; false: not known. Call it between thread_enter() and
+ * thread_leave(). */
 bool allocator_ask(struct thread *t, const uint64_t *caller, struct wire_held *out);
 bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire_held *out);
 
-/* hooks_exec.c: what programs that are executed later need in their environment; false: too long */
+/* hooks_exec.c: stores what programs that are executed later need in their environment; false: too
+ * long. */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
                    const char *drop);
 
@@ -285,31 +290,33 @@ void exit_python_ends(void); /* its interpreter is about to free its objects */
 void own_free(void *p); /* our free, whoever else defines one */
 
 /* thread.c */
-#define THREAD_NAME_SIZE 128                  /* bytes of a name that are told */
+#define THREAD_NAME_SIZE 128                  /* bytes of a name that are reported */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
 void thread_tick(struct thread *t);           /* the shared tick moved */
-/* This thread has moved it to `tick`: it tells what it has counted before, in front of why. */
+/* This thread has advanced it to `tick`: it reports what it has counted before. */
 void thread_interval_ends(struct thread *t, uint32_t tick);
 /* Takes another chunk; false: there is none, and so many events are lost. */
 bool thread_room(struct thread *t, unsigned events);
-/* The same for what can do without: never waits, and leaves a quarter of the room to others. */
+/* The same for records that may be dropped: never waits, and leaves a quarter of the room to
+ * others. */
 bool thread_spare_room(struct thread *t);
 void thread_named(struct thread *t, const char *name);
-void thread_recover(struct thread *t); /* after a hook that never came to its end */
-void thread_look(void);                /* the last chance to learn this thread's name */
+void thread_recover(struct thread *t); /* after a hook that did not end normally */
+void thread_look(void);                /* the last chance to find this thread's name */
 void threads_reset(void);              /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);
-void threads_leave(void);     /* gives back their memory: no thread knows its own */
-bool threads_in_python(void); /* is any but this one? */
+void threads_leave(void);     /* frees their memory: no thread may know its own */
+bool threads_in_python(void); /* is any other thread? */
 
 /* api.c */
-void note_unload(struct thread *t); /* code goes away: moves the tick, so that all threads look */
-void note_unrecorded(struct thread *t); /* after event_realloc, when its result is not recorded */
+/* Code is unloaded: advances the tick, so that all threads notice. */
+void note_unload(struct thread *t);
+void note_unrecorded(struct thread *t); /* after event_realloc, if its result is not recorded */
 
 void note_pool(struct thread *t, unsigned number, const char *name);
-/* It was entered; the collector knows its name. */
+/* The function was entered; the collector knows its name. */
 void mark_function(uint64_t number, bool near_allocator);
 
 /* hooks_pool.c */
@@ -320,71 +327,74 @@ void mark_on_start(void); /* once, at the start: makes entries of functions mark
 
 /* modules.c */
 extern const struct unwind_space own_space;
-extern const struct unwind_space quiet_space; /* for looking only: takes no lock */
-bool modules_reset(void);             /* in a forked child, or before the first; false: no memory */
-void modules_forget(void);            /* code went away; the tick must move then */
-void modules_check(struct thread *t); /* the loader is at work: did code go away unseen? */
-void modules_recover(void);           /* this thread was torn out of a hook */
-bool modules_held(void);              /* does this thread hold their lock? */
+extern const struct unwind_space quiet_space; /* for lookups only: takes no lock */
+bool modules_reset(void);  /* in a forked child, or before the first; false: no memory */
+void modules_forget(void); /* code was unloaded; the tick must be advanced too */
+/* The loader is allocating: was code unloaded without our noticing? */
+void modules_check(struct thread *t);
+void modules_recover(void); /* this thread left a hook by longjmp, an exception or cancellation */
+bool modules_held(void);    /* does this thread hold their lock? */
 struct link_map;
-void modules_meet(const struct link_map *m); /* as if an address in it had been met */
+void modules_meet(const struct link_map *m); /* as if an address in it had been seen */
 
 /* nested.c */
-/* Around an event that is written beneath a wrapper of CPython's allocators: it must not come
- * between the two of a realloc. NULL: we are not beneath one. */
+/* Around an event that is written inside a wrapper of CPython's allocators: it must not come
+ * between the two of a realloc. NULL: we are not inside one. */
 struct thread *beneath_enter(enum beneath *was);
 void beneath_leave(struct thread *t, enum beneath was);
-/* Called when nothing else is recorded: a block that goes beneath the wrapper of another one. */
+/* Called when nothing else is recorded: a block that is freed inside the wrapper of another one. */
 void free_beneath(void *p, usable_of *usable);
 /* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
 bool hook_nested(uintptr_t frame);
 
 /* event.c */
 enum free_how {
-    FREE_SURE, /* the block was allocated where we could see it */
-    FREE_MAYBE /* or perhaps not, and that is nothing to tell of */
+    FREE_SURE, /* the allocation of the block could be seen */
+    FREE_MAYBE /* perhaps not, and that is nothing to report */
 };
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
                        const uint64_t *caller);
-/* The same of a block whose allocator cannot be asked at its free. */
+/* The same for a block whose allocator cannot be asked at its free. */
 bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
                       const uint64_t *caller);
-/* Before they are done. `usable`: asks its allocator how much of a block can be used; NULL: it cannot
- * be asked. false: the block is not known. */
+/* Call these before the operation. `usable` asks the allocator for the usable size of a block;
+ * NULL: it cannot be asked. false: the block is not known. */
 bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how);
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how);
-void event_realloc_failed(struct thread *t); /* after; or event_alloc */
-void event_fork(struct thread *t);           /* before it is done */
+void event_realloc_failed(struct thread *t); /* after it; or event_alloc */
+void event_fork(struct thread *t);           /* before the fork */
 /* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
 void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller);
-bool event_unmap(struct thread *t, void *p, size_t size); /* before it is done; was it written? */
-void event_unmap_failed(struct thread *t);                /* after, if it was */
+/* Before the operation; was a record written? */
+bool event_unmap(struct thread *t, void *p, size_t size);
+void event_unmap_failed(struct thread *t); /* after it, if a record was written */
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
                       const uint64_t *caller);
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
-/* The number of the caller's stack, for what is no allocation. */
+/* The number of the caller's stack, for anything but an allocation. */
 uint32_t event_stack(struct thread *t, const uint64_t *caller);
-/* The same of what the handler of a signal interrupted. `caller`: of that handler. */
+/* The same for what a signal handler interrupted. `caller`: of that handler. */
 uint32_t event_interrupted(struct thread *t, const uint64_t *caller);
-/* Is this thread where it is by calls alone, with no signal in between? false: not to be proven. */
+/* Did this thread get where it is by calls only, without a signal in between? false: this cannot be
+ * proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
-/* Before a free: looks at its pages. `account`: of its allocation, if it is known. */
+/* Call it before a free: examines its pages. `account`: of its allocation, if it is known. */
 void large_freed(struct thread *t, void *p, size_t size, uint32_t account);
-/* Bytes of [start, end) on pages that are not there; false: the kernel does not say. */
+/* Bytes of [start, end) on pages that are not resident; false: the kernel does not say. */
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
-bool pages_may_be_swapped(void); /* then absent pages may be in swap */
+bool pages_may_be_swapped(void); /* if so, absent pages may be in swap */
 
 /* sample.c */
 #define SAMPLE_FILTER_SIZE        ((size_t)1 << 20)
 #define SAMPLE_FILTER_OF(address) (&tide_sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
-/* Both are known to arch/MACHINE/routes.c, where calls go that are not recorded. */
+/* arch/MACHINE/routes.c uses both, for calls that are not recorded. */
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
-/* Bytes to this thread's next block that is recorded; 0: not drawn yet. */
+/* Bytes up to this thread's next recorded block; 0: not drawn yet. */
 extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
 bool sample_reset(struct wire_header *h);        /* for a new process; false: there is no memory */
 void sample_recover(void);                       /* this thread was torn out of a hook */

@@ -12,7 +12,7 @@ WIRE_ROUTED(DECLARE)
     extern const char sampled_##name[] __attribute__((visibility("hidden")));
 SAMPLED(DECLARE_SAMPLED)
 
-/* Nothing else is on it. Our functions jump through its first words. */
+/* Nothing else is on this page. Our functions jump through its first words. */
 _Alignas(WIRE_PAGE) union {
     const char *first[WIRE_ROUTES];
     struct wire_routes routes;
@@ -22,7 +22,7 @@ _Alignas(WIRE_PAGE) union {
                     WIRE_ROUTED(HOOK_OF)}};
 
 static bool shared;    /* the page is in the memory that this process shares with the collector, */
-static bool inherited; /* or its parent's is, and we must not write to it */
+static bool inherited; /* or it is the parent's, and we must not write to it */
 
 static struct wire_routes *page(void)
 {
@@ -30,8 +30,8 @@ static struct wire_routes *page(void)
 }
 
 /*
- * A call goes wherever the page says, so a program that writes to wrong addresses must not change
- * it: where the page is shared, it can be written to only between page_open and page_close, by one
+ * A call goes wherever the page says, so a program that writes to wrong addresses must not be able
+ * to change it: if the page is shared, it is writable only between page_open and page_close, by one
  * thread at a time.
  */
 static atomic_bool being_written;
@@ -41,7 +41,7 @@ static bool protect(void *at, long rights)
     return (!shared && !inherited) || sys_call(SYS_mprotect, at, (long)WIRE_PAGE, rights) == 0;
 }
 
-/* False: the kernel does not allow it (seccomp), or another thread is at it and `wait` is false.
+/* false: the kernel does not allow it (seccomp), or another thread is writing and `wait` is false.
  * Calls then go on through the hooks, or wherever they went. */
 static bool page_open(bool wait)
 {
@@ -67,7 +67,7 @@ static void set(_Atomic uint64_t *route, const void *function)
     atomic_store(route, (uint64_t)(uintptr_t)function);
 }
 
-/* A pointer to a function as a number, as ISO C does not say. */
+/* A pointer to a function as a number, which ISO C does not define. */
 static void set_next(_Atomic uint64_t *route, const void *function)
 {
     uint64_t address;
@@ -87,7 +87,7 @@ static void copy(struct wire_routes *to, const struct wire_routes *from)
 /* By the linker. */
 extern char _end[] __attribute__((visibility("hidden")));
 
-/* What follows the page, our .bss, is not beside our file in /proc/PID/maps then. */
+/* What follows the page, our .bss, is then not next to our file in /proc/PID/maps. */
 static void own_bss(void)
 {
     static bool told;
@@ -120,7 +120,7 @@ void routes_forked(void)
     atomic_store(&being_written, false);
 }
 
-/* What stood there is moved in as a whole: no other thread finds nothing there. */
+/* The old contents are moved in at once: no other thread finds an empty page. */
 static bool make_own(void)
 {
     long p = sys_call(SYS_mmap, 0L, (long)WIRE_PAGE, (long)(PROT_READ | PROT_WRITE),
@@ -138,7 +138,7 @@ static bool make_own(void)
     return true;
 }
 
-/* Memory from before `next` was known must not come to the next free. */
+/* Memory from before `next` was known must not reach the next free. */
 static void fill(void)
 {
     struct wire_routes *r = page();
@@ -179,21 +179,21 @@ void routes_begin(void)
     }
     fill();
 #define RECORDING_SAMPLES(name) set(&r->recording[WIRE_ROUTE_##name], sampled_##name);
-    /* Beneath a wrapper of CPython's allocators malloc must know that it is. */
+    /* Inside a wrapper of CPython's allocators, malloc must know that it is. */
     if (recorder.sample_bytes && !h->objects_wanted) {
         SAMPLED(RECORDING_SAMPLES)
     }
     if (atomic_load(&recorder.frees_watched))
         watch_frees(r);
-    do { /* where the page is not shared, the hooks look whether they are dormant */
+    do { /* if the page is not shared, the hooks check whether they are dormant */
         dormant = shared ? atomic_load(&h->dormant) : 0;
         wire_routes_set(r, dormant != WIRE_DORMANT);
     } while (shared && atomic_load(&h->dormant) != dormant);
     page_close();
 }
 
-/* On a page of its own: a child that was forked before is not off, and looks at the one that it
- * shares with us until it says hello. */
+/* On a page of its own: a child that was forked before is not off, and uses the one that it shares
+ * with us until it connects. */
 void routes_off(void)
 {
     if (recorder.late || !next.malloc || !page_open(true))
@@ -205,7 +205,7 @@ void routes_off(void)
     page_close();
 }
 
-/* A child that has not said hello does not know that the page is not its own. */
+/* A child that has not connected does not know that the page is not its own. */
 static bool is_own(void)
 {
     return !recorder.late && !inherited && (!shared || sys_call(SYS_getpid) == (long)recorder.pid);

@@ -1,29 +1,31 @@
 /*
- * run --sample: which allocations are recorded, and which addresses are theirs.
+ * run --sample: which allocations are recorded, and at which addresses they are.
  *
- * Points lie at random on the line of all bytes that a thread allocates, one per `sample_bytes` on
- * average (a Poisson process), and a block with a point in it is recorded: with probability
- * 1 - exp(-size / sample_bytes); one of no bytes never is. A thread keeps the distance to its next point, so that any other
- * allocation costs a subtraction, in a few instructions before the hook (routes.h). What is recorded
- * is counted with its weight (wire/weights.h).
+ * Points are placed at random on the line of all bytes that a thread allocates, one per
+ * `sample_bytes` on average (a Poisson process), and a block that contains a point is recorded:
+ * with probability 1 - exp(-size / sample_bytes); a block of no bytes never is. A thread keeps the
+ * distance to its next point, so any other allocation costs a subtraction, in a few instructions
+ * before the hook (routes.h). A recorded block is counted with its weight (wire/weights.h).
  *
- * A free must know whether its block was recorded. These blocks are in a table behind one lock,
- * instead of the block index, of which they would touch a page each; the collector reads it.
- * In front of it is a filter of one byte per 16 bytes of address, which nearly every free of
- * another block finds to be 0. Where nothing was ever written, all of the filter is the kernel's
- * one zero page. An address is entered before the allocation returns and leaves before the block is
- * freed, so whoever frees it finds it: the program handed the block over.
+ * A free must know whether its block was recorded. These blocks are in a table with one lock,
+ * instead of the block index, of which they would touch a page each; the collector reads the table.
+ * In front of it is a filter of one byte per 16 bytes of address, which is 0 for nearly every free
+ * of another block. Where nothing was ever written, the filter is the kernel's shared zero page. An
+ * address is entered before the allocation returns and removed before the block is freed, so the
+ * thread that frees it finds it.
  *
- * No floating point, no allocation. A forked child goes on with its copy: the blocks are there too.
+ * No floating point, no allocation. A forked child goes on with its copy: the blocks exist there
+ * too.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
 
-#define STEPS      4         /* tables, each of 8 times as many places as the one before */
-#define FIRST_BITS 13        /* places of the first: 64 KiB */
-#define STUCK      UINT8_MAX /* of the filter: it was once so high, and is no longer counted down */
+#define STEPS      4  /* tables, each of 8 times as many places as the one before */
+#define FIRST_BITS 13 /* places of the first: 64 KiB */
+/* In the filter: the count was once so high, and is no longer decremented. */
+#define STUCK UINT8_MAX
 
 _Atomic uint8_t *tide_sample_filter;
 __thread uint64_t tide_sample_left;
@@ -32,7 +34,7 @@ static struct spin lock;
 static struct wire_block *tables[STEPS];
 static _Atomic unsigned step; /* the number of the table in use, from 1; 0: there is none */
 static size_t taken;
-static struct wire_header *shared; /* where the collector is told of the table */
+static struct wire_header *shared; /* where the collector finds the table */
 
 static unsigned bits_of(unsigned number)
 {
@@ -49,7 +51,7 @@ static size_t home_of(unsigned number, uintptr_t address)
     return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits_of(number));
 }
 
-/* Where the address is, or a place for it. */
+/* The entry of the address, or one for it. */
 static size_t place_of(unsigned number, uintptr_t address)
 {
     const struct wire_block *table = tables[number - 1];
@@ -59,7 +61,7 @@ static size_t place_of(unsigned number, uintptr_t address)
     return at;
 }
 
-/* The collector learns which table is in use. */
+/* Publishes which table is in use. */
 static void tell(void)
 {
     unsigned number = atomic_load(&step);
@@ -67,7 +69,7 @@ static void tell(void)
     atomic_store_explicit(&shared->totals.sample_table, where, memory_order_release);
 }
 
-/* A fork may come at any time: a table is used when it is whole, by one store. */
+/* A fork may come at any time: a table is put into use when it is complete, by one store. */
 static bool grow(void)
 {
     unsigned was = atomic_load(&step);
@@ -84,7 +86,7 @@ static bool grow(void)
     }
     atomic_store(&step, was + 1);
     tell();
-    if (was) /* the addresses stay ours; what is there goes */
+    if (was) /* the addresses stay ours; the contents are freed */
         sys_call(SYS_madvise, tables[was - 1], (long)(places_of(was) * sizeof **tables),
                  (long)MADV_DONTNEED);
     return true;
@@ -125,7 +127,7 @@ enum sample_added sample_add(const void *p, const struct indexed *b, struct inde
     return result;
 }
 
-/* Those that follow without a gap move up, unless they would come before their home. */
+/* Moves up the entries that follow without a gap, unless they would come before their home. */
 static void close_gap(unsigned number, size_t gap)
 {
     struct wire_block *table = tables[number - 1];
@@ -157,9 +159,9 @@ bool sample_find(const void *p, struct indexed *out, bool remove)
 }
 
 /*
- * -log2 of a random number between 0 and 1, with 32 bits behind the point: the leading zeros are
- * the whole part, and each squaring of what is left gives a bit. The error is below 2^-31, far less
- * than a byte of any distance that matters.
+ * -log2 of a random number between 0 and 1, with 32 fractional bits: the leading zeros are the
+ * integer part, and each squaring of the rest gives a bit. The error is below 2^-31, far less than
+ * a byte of any distance that matters.
  */
 static uint64_t minus_log2(uint64_t random)
 {
@@ -197,7 +199,7 @@ static void seed(struct thread *t)
     tide_sample_left = draw(t);
 }
 
-/* A point has come, or the thread has no distance yet. */
+/* A point was reached, or the thread has no distance yet. */
 bool sample_draw(struct thread *t, size_t size)
 {
     if (!t->sample_state)
@@ -206,7 +208,8 @@ bool sample_draw(struct thread *t, size_t size)
         tide_sample_left -= size;
         return false;
     }
-    tide_sample_left = draw(t); /* the next one after this block's end: the past does not matter */
+    /* The next one counts from this block's end: the process has no memory. */
+    tide_sample_left = draw(t);
     return true;
 }
 
@@ -215,7 +218,7 @@ void sample_recover(void)
     spin_recover(&lock);
 }
 
-/* Memory from before `next` was known must not come to the next free: its addresses look as if they
+/* Memory from before `next` was known must not reach the next free: its addresses look as if they
  * were recorded, for ever. */
 static void send_boot_to_hooks(void)
 {

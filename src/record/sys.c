@@ -10,8 +10,8 @@
 #define NAP_PAUSES (1u << 14)
 
 /*
- * A seccomp filter may end the program for a system call, and which ones the program cannot tell
- * us. An allocator and pthread_create make these themselves, so they are allowed.
+ * A seccomp filter may end the program for a system call, and the program cannot tell us for which.
+ * An allocator and pthread_create make these calls themselves, so they are allowed.
  */
 static bool harmless(long number)
 {
@@ -42,7 +42,7 @@ void *sys_map(size_t size)
     return (void *)p;
 }
 
-/* The address space that the program has, in bytes; 0: not known. */
+/* The program's address space, in bytes; 0: not known. */
 static uint64_t address_space(void)
 {
     char text[64];

@@ -1,10 +1,10 @@
 /*
- * A thread's ring and remembered stack: made at its first event, handed on when it ends.
+ * A thread's ring and cached stack: made at its first event, passed on when it ends.
  *
- * The end is seen by a pthread key's destructor, which arms itself again until the last round, so
- * that blocks freed by other destructors are still recorded. What comes later still (or a thread
- * that ended without destructors) gets a ring again; a ring whose thread no longer exists is taken
- * back when a new one is needed.
+ * A pthread key's destructor notices the end; it arms itself again until the last round, so that
+ * blocks freed by other destructors are still recorded. Later events (or those of a thread that
+ * ended without destructors) get a ring again; a ring whose thread no longer exists is reclaimed
+ * when a new one is needed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ extern void *__libc_stack_end;
 #define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
 #define STACK_MOST      (UINT64_C(1) << 30)
 
-static struct thread *free_threads; /* their ring is theirs for good */
+static struct thread *free_threads; /* their rings are theirs for good */
 static struct thread *all_threads[65535];
 static uint32_t thread_count;
 static struct spin threads_lock; /* taken when a thread begins or ends, never in between */
@@ -39,7 +39,7 @@ static bool end_key_made;
 static void put_tick(struct thread *t)
 {
     uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
-    accounts_rows(t); /* all that it has counted is before the tick */
+    accounts_rows(t); /* everything that it has counted is before the tick */
     t->tick = tick;
     if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
@@ -58,7 +58,7 @@ void thread_interval_ends(struct thread *t, uint32_t tick)
     }
 }
 
-/* Longer names in parts. An empty one could not be asked for. */
+/* Longer names are reported in parts. An empty one could not be asked for. */
 static void tell_name(struct thread *t, const char *name)
 {
     for (unsigned part = 0; part < THREAD_NAME_SIZE / 16 && *name; part++) {
@@ -81,7 +81,7 @@ void thread_named(struct thread *t, const char *name)
 {
     bool another = t->names++ >= 2; /* the first is inherited, the second its own */
     if (another) {
-        accounts_rows(t); /* those are of its last name */
+        accounts_rows(t); /* those belong to its last name */
         accounts_begin(t);
     }
     tell_name(t, name);
@@ -124,7 +124,7 @@ static void thread_end(void *arg)
     tls.busy = 0;
 }
 
-/* Rings of threads that are gone without having said so. Under the lock. */
+/* Reclaims rings of threads that ended without reporting it. Call it with the lock. */
 static void take_back_dead(void)
 {
     long pid = recorder.pid;
@@ -142,7 +142,7 @@ static void take_back_dead(void)
 
 static struct thread *thread_new(void)
 {
-    if (thread_count) /* made behind pthread_create's back */
+    if (thread_count) /* created without pthread_create */
         atomic_store(&recorder.several, true);
     if (thread_count == sizeof all_threads / sizeof *all_threads)
         return NULL;
@@ -155,7 +155,8 @@ static struct thread *thread_new(void)
     if (!t)
         return NULL;
     if (sys_call(SYS_madvise, t, size, (long)MADV_WIPEONFORK) < 0) {
-        sys_call(SYS_munmap, t, size); /* a forked child would write into its parent's ring */
+        /* Otherwise a forked child would write into its parent's ring. */
+        sys_call(SYS_munmap, t, size);
         return NULL;
     }
     atomic_store_explicit(&ring->own[0].start, (uintptr_t)t, memory_order_relaxed);
@@ -171,8 +172,8 @@ static struct thread *thread_new(void)
     return t;
 }
 
-/* Where we may not ask the kernel, libc knows: it makes a thread's clock from its tid, as the
- * kernel defines it (CPUCLOCK_PID). */
+/* If we may not ask the kernel, libc knows: it makes a thread's clock from its tid, as the kernel
+ * defines it (CPUCLOCK_PID). */
 static uint32_t own_tid(void)
 {
     clockid_t clock;
@@ -183,8 +184,8 @@ static uint32_t own_tid(void)
                : 0;
 }
 
-/* A thread of Python begins before its code does: then its next events look again, as if the tick
- * had moved. */
+/* A Python thread begins before its code does: then its next events check again, as if the tick had
+ * advanced. */
 static void look_at_python(struct thread *t)
 {
     if (python_look(t))
@@ -196,9 +197,9 @@ static void look_at_python(struct thread *t)
 }
 
 /*
- * Where a thread surely is on its own stack, and not on a coroutine's beside it. The first one's:
- * the kernel keeps as much free below it as the limit was at the start. Others': the thread pointer
- * is near the top of the size that was asked for.
+ * Where a thread is certainly on its own stack, and not on a coroutine's beside it. For the first
+ * thread, the kernel keeps as much free below it as the limit was at the start. For others, the
+ * thread pointer is near the top of the requested size.
  */
 static uint64_t sure_stack(bool first, uint64_t high)
 {
@@ -289,8 +290,8 @@ out:
     return t;
 }
 
-/* After fork there is one thread, and its memory here was zeroed; the parent's rings are not ours.
- */
+/* After fork there is one thread, and its memory here was zeroed; the parent's rings are not
+ * ours. */
 void threads_reset(void)
 {
     free_threads = NULL;
@@ -353,7 +354,7 @@ bool threads_in_python(void)
 void thread_tick(struct thread *t)
 {
     put_tick(t);
-    /* After the tick: who moves both moves the tick last. */
+    /* After the tick: a thread that changes both advances the tick last. */
     uint32_t generation = atomic_load(&recorder.generation);
     if (t->generation != generation) {
         walk_forget(&t->walk);
@@ -391,8 +392,7 @@ struct thread *thread_sync(struct thread *t)
     return t;
 }
 
-/* Enters the next chunk, if one is free: the lowest, which is the likeliest to be in the cache.
- */
+/* Enters the next chunk, if one is free: the lowest, which is most likely in the cache. */
 static bool next_chunk(struct thread *t)
 {
     struct wire_ring *ring = t->ring;
@@ -413,8 +413,8 @@ static bool next_chunk(struct thread *t)
 }
 
 /*
- * What was written but not published was half an event: the ring goes on where the collector will
- * read next. The remembered stack may be half changed too.
+ * What was written but not published was half an event: the ring continues where the collector will
+ * read next. The cached stack may be half changed too.
  */
 void thread_recover(struct thread *t)
 {

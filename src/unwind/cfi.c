@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A cursor over the section; `bad` sticks once anything reached outside. */
+/* A cursor over the section; `bad` stays set once anything reached outside. */
 struct cursor {
     const uint8_t *at, *end;
     bool bad;
@@ -134,7 +134,7 @@ static const uint8_t *find_fde(const struct cfi_section *s, uint64_t address)
     uint64_t count = take_pointer(&c, count_enc, s->delta, base);
     if (c.bad || version != 1 || table_enc != (PE_DATAREL | 0x0b) || count == 0 ||
         (uint64_t)(s->end - c.at) / 8 < count)
-        return NULL; /* every linker writes sorted 4-byte pairs; anything else is not worth code */
+        return NULL; /* every linker writes sorted 4-byte pairs; other forms are not supported */
     struct {
         int32_t address, fde;
     } pair;
@@ -208,7 +208,7 @@ static bool read_cie(const struct cfi_section *s, const uint8_t *at, struct cie 
     return !c.bad && cie->return_reg < ARCH_REGISTERS;
 }
 
-#define STATES 4 /* depth of remember_state that is followed; compilers use 1 or 2 */
+#define STATES 4 /* depth of remember_state that is supported; compilers use 1 or 2 */
 
 struct machine {
     const struct cie *cie;
@@ -217,7 +217,7 @@ struct machine {
     const struct cfi_row *initial; /* NULL while the CIE's program runs */
     struct cfi_row saved[STATES];
     unsigned depth;
-    struct cfi_rule nowhere; /* takes what is said of registers we do not track */
+    struct cfi_rule nowhere; /* takes the rules of registers that we do not track */
 };
 
 static struct cfi_rule *rule_of(struct machine *m, uint64_t reg)
@@ -251,8 +251,8 @@ static int64_t scaled(const struct cie *cie, uint64_t factored)
     return (int64_t)(factored * (uint64_t)cie->data_align);
 }
 
-/* Runs instructions until the end or until the location passes the target; false: not understood.
- */
+/* Runs instructions until the end or until the location passes the target; false: unknown
+ * instruction. */
 static bool run(struct machine *m, struct cursor c, uint64_t delta)
 {
     const struct cie *cie = m->cie;

@@ -1,12 +1,13 @@
 /*
- * cfi: call frame information, from .eh_frame to the row that holds at one address.
+ * cfi: call frame information, from .eh_frame to the row that applies at one address.
  *
- * Reads the tables that exception handling uses and that every Linux compiler emits for all code:
- * which registers a function has saved where, at each instruction. cfi_row() finds the FDE through
- * .eh_frame_hdr's sorted table, then runs the CIE's and FDE's instructions up to the address.
+ * It reads the tables that exception handling uses and that every Linux compiler emits for all
+ * code: which registers a function has saved where, at each instruction. cfi_row() finds the FDE
+ * through .eh_frame_hdr's sorted table, then runs the CIE's and FDE's instructions up to the
+ * address.
  *
  * [malloc-free] [async-signal-safe]; no state. The tables may be in this process (delta 0) or in a
- * mapped file (delta = address in its process - address here). Reads stay inside the section given.
+ * mapped file (delta = address in its process - address here). Reads stay inside the given section.
  */
 #ifndef TIDE_UNWIND_CFI_H
 #define TIDE_UNWIND_CFI_H
@@ -47,23 +48,24 @@ struct cfi_rule {
 
 struct cfi_row {
     uint64_t function; /* where it begins */
-    /* CFA = value of cfa_reg + cfa_offset, or the value of an expression */
+    /* CFA = value of cfa_reg + cfa_offset, or the value of an expression. */
     uint32_t cfa_reg;
     int64_t cfa_offset;
     const uint8_t *cfa_expression; /* NULL: register and offset */
     uint32_t cfa_expression_size;
-    bool signal_frame; /* the caller was interrupted, it did not call */
+    bool signal_frame; /* the caller was interrupted by a signal; it made no call */
     uint8_t return_reg;
     struct cfi_rule regs[ARCH_REGISTERS];
 };
 
-/* 0 and the row for the instruction at `address` (a process address), or -1: nothing covers it. */
+/* Returns 0 and the row for the instruction at `address` (a process address), or -1: nothing covers
+ * it. */
 int cfi_row(const struct cfi_section *section, uint64_t address, struct cfi_row *row);
 
 /*
- * No function has the instruction before this return address, but one begins at it: nobody called
- * from there. It was put on a new stack by hand, to run when the first function returns
- * (makecontext does so), and there is no caller. `row` is scratch space.
+ * Does no function contain the instruction before this return address, while one begins at it? Then
+ * it was not put there by a call, but by hand on a new stack, to run when the first function
+ * returns (as makecontext does), and there is no caller. `row` is scratch space.
  */
 static inline bool cfi_is_planted(const struct cfi_section *s, uint64_t return_address,
                                   struct cfi_row *row)

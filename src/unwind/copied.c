@@ -22,8 +22,8 @@ static int space_read(const struct unwind_space *self, uint64_t address, uint64_
     return read_copy(s, address, out) ? 0 : -1;
 }
 
-/* A step by the code behind the call, for code without unwind information. What it returns to must
- * be known, or be such code itself. */
+/* Steps by the code after the call, for code without unwind information. The return address must be
+ * known, or be in such code itself. */
 static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
 {
     struct arch_epilogue own, next;
@@ -48,11 +48,11 @@ static bool step_by_code(struct copied_stack *s, struct arch_registers *r)
 }
 
 /*
- * A step from where a sample was taken, in code without unwind information that has not made a
- * frame: stubs, leaves of generated code. The return address is in a register still, and neither sp
- * nor fp has moved since the call. If fp leads to the same address, the frame is made. Later the
- * register may be left of a call that the function made, and leads into it: in a file's code, only a
- * call of this function by name is believed.
+ * Steps from where a sample was taken, in code without unwind information that has not made a
+ * frame: stubs, leaf functions of generated code. The return address is still in a register, and
+ * neither sp nor fp has changed since the call. If fp leads to the same address, the frame has been
+ * made. Later the register may be left over from a call that the function made, and point into the
+ * function: in a file's code, only a call of this function by name is accepted.
  */
 static bool step_by_link(struct copied_stack *s, struct arch_registers *r)
 {
@@ -75,8 +75,8 @@ static bool step_by_link(struct copied_stack *s, struct arch_registers *r)
     return true;
 }
 
-/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule is too slow for this. `called`:
- * the pc is a return address, and not where a sample was taken. */
+/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule needs step.h. `called`: the pc
+ * is a return address, and not where a sample was taken. */
 static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool called)
 {
     uint64_t pc = r->value[ARCH_REG_PC], sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP];

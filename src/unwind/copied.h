@@ -1,11 +1,10 @@
 /*
- * copied: the stack of another process, from its registers and a copy of the stack's memory.
+ * copied: unwinds the stack of another process, from its registers and a copy of the stack's
+ * memory, for samples, which the kernel takes at any instruction.
  *
- * For samples, which the kernel takes at any instruction. The rules of rule.h serve nearly all
- * frames; when one needs more (step.h) after some of them, which follow only pc, sp and fp, the
- * walk begins again with all registers.
- *
- * Threads: none of its own; one struct rules a process. [malloc-free]
+ * The rules of rule.h suffice for nearly all frames. They follow only pc, sp and fp; if a later
+ * frame needs more (step.h), the walk begins again with all registers. Threads: none of its own;
+ * one struct rules per process. [malloc-free]
  */
 #ifndef TIDE_UNWIND_COPIED_H
 #define TIDE_UNWIND_COPIED_H
@@ -14,7 +13,7 @@
 
 enum copied_end {
     COPIED_WHOLE,
-    COPIED_TRUNCATED, /* it goes on beyond the copy, or has more frames than there is room for */
+    COPIED_TRUNCATED, /* it continues beyond the copy, or has more frames than there is room for */
     COPIED_LOST       /* no unwind information, or none that makes sense */
 };
 
@@ -23,15 +22,15 @@ struct copied_stack {
     struct rules *rules;
     const uint8_t *bytes; /* the copy of [start, start + size) */
     uint64_t start, size;
-    bool past_end;           /* something beyond the copy was wanted */
-    bool wants_fp;           /* it ended for want of the frame pointer, which is not known, */
+    bool past_end;           /* something beyond the copy was needed */
+    bool wants_fp;           /* it ended because the frame pointer is needed and not known, */
     uint64_t end_pc, end_sp; /* in the frame with these; pc: a return address */
 };
 
 /*
- * Fills `addresses` with the stack, innermost first: the place of the sample + 1, so that it reads
- * like a return address, then return addresses. `at`: the registers at the sample, its pc being
- * the instruction itself. Returns how many there are.
+ * Fills `addresses` with the stack, innermost first: the address of the sample + 1, so that it can
+ * be treated like a return address, then return addresses. `at`: the registers at the sample; its
+ * pc is the instruction itself. Returns how many there are.
  */
 uint32_t copied_walk(struct copied_stack *s, const struct arch_registers *at, uint64_t *addresses,
                      uint32_t room, enum copied_end *end);

@@ -1,20 +1,19 @@
 /*
- * go: from C code that Go called back to the Go code that called it.
+ * go: from C code back to the Go code that called it.
  *
- * A goroutine has a small stack of its own. To call C, runtime.asmcgocall moves to the stack of the
- * thread, and keeps there how to get back; no call frame information says so. But the instructions
+ * A goroutine has a small stack of its own. To call C, runtime.asmcgocall switches to the thread's
+ * stack, and stores there how to get back; no call frame information says so. But the instructions
  * after its call do: they are few, without a branch, and end in a return. go_step does what they
- * will do, reading only, and refuses if it meets any other instruction. So nothing is assumed of
- * where Go keeps what, and a version that does it otherwise is not followed rather than followed
+ * will do, only reading, and refuses if it finds any other instruction. So nothing is assumed about
+ * where Go stores what, and a version that does it differently is not unwound at all, rather than
  * wrongly. Checked with Go 1.19 and 1.26 on x86-64, executables with and without -buildmode=pie.
  * From there on Go's own frames have frame pointers.
  *
  * The first frame of a goroutine was never called. Its return address is the second byte of
  * runtime.goexit, which begins with a no-operation for that purpose.
  *
- * Not followed: runtime.systemstack and runtime.mcall, by which the runtime leaves a goroutine for
+ * Not unwound: runtime.systemstack and runtime.mcall, by which the runtime leaves a goroutine for
  * its own work, and executables without an .eh_frame_hdr (those that Go's own linker linked).
- *
  * [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_UNWIND_GO_H
@@ -22,14 +21,15 @@
 
 #include "unwind/step.h"
 
-/* Does the code at this return address move to another stack and return there? It must be code of a
- * loaded file. */
+/* Does the code at this return address switch to another stack and return there? It must be code of
+ * a loaded file. */
 bool go_switches(const struct unwind_space *space, uint64_t pc);
 
 /* Is this the return address that a goroutine's first function gets? */
 bool go_is_first(const struct unwind_space *space, uint64_t pc);
 
-/* For the registers of a frame with go_switches: those of its caller. STEP_OK or STEP_LOST. */
+/* Replaces the registers of a frame with go_switches by those of its caller. Returns STEP_OK or
+ * STEP_LOST. */
 enum step_end go_step(const struct unwind_space *space, struct arch_registers *r,
                       struct step_result *result);
 

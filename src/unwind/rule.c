@@ -57,7 +57,7 @@ static rule_word rule_from_row(const struct cfi_row *row, uint32_t epoch)
                              : rule_pack(kind, epoch, offset, fp_offset, ra->offset);
 }
 
-/* The rule's number; rules are never removed, so a number stays good. -1: no room. */
+/* The rule's number; rules are never removed, so a number stays valid. -1: no room. */
 static int rule_number(struct rules *rules, rule_word rule)
 {
     uint64_t at = rule * UINT64_C(0x9e3779b97f4a7c15) >> 50;
@@ -87,7 +87,7 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     rule_word rule;
     if (address >> ARCH_ADDRESS_BITS || space->find(space, address - 1, &module))
         return rule_simple(signal_returns(space, address) ? RULE_SLOW : RULE_GUESS,
-                           0); /* not kept: code made at run time comes and goes */
+                           0); /* not cached: generated code comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
         rule = rule_simple(cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, address)
                                ? RULE_OUTERMOST

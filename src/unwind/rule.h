@@ -29,12 +29,12 @@ enum rule_kind {
     RULE_SP,       /* CFA = sp + cfa_offset */
     RULE_FP,       /* CFA = fp + cfa_offset */
     RULE_FP_DEREF, /* CFA = [fp + cfa_offset], fp saved at [fp] (realigned stacks) */
-    RULE_GUESS,    /* no unwind information: a frame pointer, if what it points at makes sense */
+    RULE_GUESS,    /* no unwind information: a frame pointer, if what it points to makes sense */
     RULE_OUTERMOST,
     RULE_SLOW
 };
 
-/* How the rest of a rule is packed depends on the machine: machine/rule_word.h. */
+/* How the rest of a rule is packed depends on the machine (machine/rule_word.h). */
 static inline enum rule_kind rule_kind(rule_word r)
 {
     return (enum rule_kind)(r & 15);
@@ -50,20 +50,20 @@ struct rules {
     _Atomic rule_word rules[RULE_MAX];
     _Atomic uint16_t numbers[RULE_NUMBERS]; /* hash of a rule -> its number + 1 */
     _Atomic uint32_t count;
-    _Atomic uint32_t victim; /* which way the next full set gives up */
+    _Atomic uint32_t victim; /* the way that the next full set replaces */
 };
 
 /* Computes, stores and returns the rule for a return address. */
 rule_word rule_compute(struct rules *rules, const struct unwind_space *space, uint64_t address);
 
-/* Code went away: forget all addresses. */
+/* Code was unloaded: forgets all addresses. */
 void rules_forget(struct rules *rules);
 
 /*
  * For machines where a frame record is not at the end of its frame: the stack pointer of a frame
- * that was reached through its callee's record. Its own record, which its frame pointer leads to,
- * says it, if the function's rule says where the record is. *sp: the lowest that it can be; where
- * the rule does not need it, that is kept. False: it is needed, and not known.
+ * that was reached through its callee's record. It follows from the frame's own record, to which
+ * its frame pointer points, if the function's rule says where the record is. *sp: the lowest
+ * possible value; if the rule does not need it, it is kept. false: it is needed, and not known.
  */
 static inline bool rule_record_sp(rule_word r, uint64_t fp, uint64_t *sp)
 {
@@ -76,8 +76,8 @@ static inline bool rule_record_sp(rule_word r, uint64_t fp, uint64_t *sp)
     return true;
 }
 
-/* Asks for the cache line that rule_get will want. Such functions are inlined always: gcc takes one
- * that only prefetches for one that does nothing, and leaves out its calls. */
+/* Prefetches the cache line that rule_get will need. Such functions are always inlined: gcc takes
+ * one that only prefetches for one without effect, and drops its calls. */
 static inline __attribute__((always_inline)) void rule_prefetch(const struct rules *rules,
                                                                 uint64_t address)
 {

@@ -6,10 +6,10 @@
 
 #define LOWEST_CODE   4096       /* nothing is ever mapped at page 0 */
 #define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
-#define FIRST_SEARCH  4096       /* bytes beyond a frame that is said to be the first */
+#define FIRST_SEARCH  4096       /* bytes to search beyond a frame that claims to be the first */
 
-/* Is there a return address in [from, to), at least of this kind? `unread`: the answer where the
- * stack cannot be read. */
+/* Is there a return address in [from, to), at least of this kind? `unread`: the result if the stack
+ * cannot be read. */
 static bool has_return_address(const struct unwind_space *space, uint64_t from, uint64_t to,
                                uint64_t callee, enum step_call kind, bool prove, bool unread)
 {
@@ -61,7 +61,7 @@ bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, 
     return !space->call || !has_return_address(space, sp, end, 0, CALL_ANY, prove, false);
 }
 
-/* The value that register `n` has in the caller; 0, or -1 when it cannot be known. */
+/* Finds the value that register `n` has in the caller. Returns 0, or -1 if it cannot be known. */
 static int restored(const struct unwind_space *space, const struct arch_registers *r,
                     const struct cfi_rule *rule, uint64_t cfa, unsigned n, uint64_t *value,
                     uint64_t *slot)
@@ -151,8 +151,8 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
     return STEP_OK;
 }
 
-/* The stack pointer of a frame that was reached through its callee's frame record: rule_record_sp
- * says how. */
+/* The stack pointer of a frame that was reached through its callee's frame record
+ * (rule_record_sp). */
 static bool record_sp(const struct unwind_space *space, uint64_t pc, uint64_t fp, uint64_t *sp)
 {
     struct unwind_module module;

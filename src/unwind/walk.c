@@ -42,10 +42,10 @@ static inline uint64_t load(uint64_t address)
 }
 
 /*
- * Which of the first `count` remembered words no longer holds: the innermost such word's number +
- * 1; 0: all hold. From the innermost outwards, one by one: a word that holds proves that the next
- * one's address is on this very stack. The other way round, words of a stack that is gone (a
- * coroutine's that was unmapped) would be read.
+ * Which of the first `count` cached words has changed: the innermost such word's index + 1; 0:
+ * none. It goes from the innermost outwards, one by one: an unchanged word proves that the next
+ * one's address is on this very stack. In the other order, words of a stack that no longer exists
+ * (a coroutine's that was unmapped) would be read.
  */
 static inline uint32_t changed(const struct walk_read *reads, uint32_t count)
 {
@@ -94,7 +94,7 @@ struct walk_leaf *walk_keep_leaf(struct walk *w)
 {
     if (w->fresh == 0 || w->fresh == w->count || w->trusted != w->count ||
         !w->frames[w->count - 1].id)
-        return NULL; /* nothing to stand on, nothing that stands on it, or not to be proven */
+        return NULL; /* nothing below it, nothing above it, or not provable */
     const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[w->fresh - 1];
     const struct walk_read *read = w->reads + base->reads;
     uint32_t reads = top->reads - base->reads;
@@ -117,7 +117,7 @@ struct walk_leaf *walk_keep_leaf(struct walk *w)
     l->id = top->id;
     l->note = 0;
     l->reads = (uint8_t)(reads + reads % 2);
-    for (uint32_t i = 0; i < l->reads; i++) { /* an odd one out is there twice */
+    for (uint32_t i = 0; i < l->reads; i++) { /* an odd one is stored twice */
         const struct walk_read *r = read + (i < reads ? reads - 1 - i : 0);
         l->offset[i] = (uint16_t)((r->address - top->sp) / 8);
         l->value[i] = r->value;
@@ -125,7 +125,7 @@ struct walk_leaf *walk_keep_leaf(struct walk *w)
     return l;
 }
 
-/* Drops the outermost `drop` frames: what is left is a truncated stack and needs new ids. */
+/* Drops the outermost `drop` frames: the rest is a truncated stack and needs new ids. */
 static void walk_rebase(struct walk *w, uint32_t drop)
 {
     uint32_t reads = w->frames[drop - 1].reads, all = w->frames[w->count - 1].reads;
@@ -138,7 +138,7 @@ static void walk_rebase(struct walk *w, uint32_t drop)
     w->fresh = 0;
 }
 
-/* Appends the steps, the outermost first, to the frames that were found unchanged. */
+/* Appends the steps, outermost first, to the frames that were found unchanged. */
 static void walk_remember(struct walk *w, uint32_t steps)
 {
     w->fresh = w->count;
@@ -172,8 +172,8 @@ static void walk_remember(struct walk *w, uint32_t steps)
     w->count = n;
 }
 
-/* Is this frame the innermost remembered one that is left, unchanged outwards? Drops those it
- * proves stale. */
+/* Is this frame the innermost cached one that is left, unchanged outwards? Drops those that are
+ * proven stale. */
 static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     uint32_t n = w->count;
@@ -190,15 +190,16 @@ static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64
     uint32_t stale = changed(w->reads, f->reads);
     if (__builtin_expect(!stale, 1))
         return true;
-    while (n && w->frames[n - 1].reads >= stale) /* further out may hold: the walk will see */
+    /* Frames further out may be unchanged: the walk will see. */
+    while (n && w->frames[n - 1].reads >= stale)
         n--;
     w->count = n;
     return false;
 }
 
 /*
- * One step with all registers. They are captured here and brought out to the frame at (pc, sp)
- * through our own functions, whose call frame information is as good as any.
+ * One step with all registers. They are captured here and restored to those of the frame at (pc,
+ * sp) through our own functions, whose call frame information is as good as any.
  */
 static __attribute__((noinline)) enum step_end walk_slowly(const struct unwind_space *space,
                                                            struct walk_step *s, uint64_t *pc,
@@ -287,7 +288,7 @@ again:
                 enum step_end end = walk_slowly(space, s, &pc, &sp, &fp);
                 slow = ++steps;
                 if (end == STEP_OK) {
-                    if (sp <= s->sp || sp >= w->stack_end) { /* it went to another stack */
+                    if (sp <= s->sp || sp >= w->stack_end) { /* it switched to another stack */
                         w->stack_end = WALK_NO_END;
                         w->stack_sure = false;
                     }
@@ -302,7 +303,7 @@ again:
             goto lost;
         s->return_slot = cfa + (uint64_t)rule_return_offset(rule);
         s->return_value = load(s->return_slot);
-        /* While we look whether that frame is remembered. */
+        /* While we check whether that frame is cached. */
         rule_prefetch(rules, arch_return_address(s->return_value));
         if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
             s->fp_slot = fp;
@@ -318,7 +319,7 @@ again:
         pc = arch_return_address(s->return_value);
         sp = cfa;
         if (__builtin_expect(pc < 4096, 0)) {
-            s->return_slot = s->fp_slot = 0; /* a frame that was given no caller: the outermost */
+            s->return_slot = s->fp_slot = 0; /* a frame without a caller: the outermost */
             root = rule_kind(rule) == RULE_GUESS ? WALK_INCOMPLETE : WALK_WHOLE;
             goto end;
         }
@@ -330,7 +331,7 @@ again:
         break;
     }
 end:
-    w->count = 0; /* no remembered frame is part of this stack */
+    w->count = 0; /* no cached frame is part of this stack */
     w->root = root;
 matched:
     /* What was cut off while the stack was deeper may fit by now. */

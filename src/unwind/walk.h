@@ -1,26 +1,26 @@
 /*
  * walk: the stack of this thread, at the cost of what changed since the last time.
  *
- * The walk remembers the last stack: for each frame its state (pc, sp, fp) and every word it read
- * from memory to get to the caller. A frame's caller is a function of its state and those words,
- * nothing else. So when a new walk arrives at a frame whose state is a remembered one's, and every
- * word read from there outwards still holds the remembered value, then the rest of the stack is the
- * remembered rest: proven by reading it, one load and compare a frame.
+ * The walk caches the last stack: for each frame its state (pc, sp, fp) and every word that was
+ * read from memory to get to the caller. A frame's caller is a function of its state and those
+ * words, and of nothing else. So if a new walk reaches a frame whose state equals a cached one's,
+ * and every word read from there outwards still has the cached value, then the rest of the stack is
+ * the cached rest: proven by reading it, one load and compare per frame.
  *
  * The frame pointer is passed through many frames that never use it. Whether its value matters to
- * any outer frame is known when a frame is remembered (`fp_matters`); where it does not, neither
- * the fp nor its save slots are compared.
+ * any outer frame is known when a frame is cached (`fp_matters`); if it does not, neither the fp
+ * nor its save slots are compared.
  *
  * Allocations often alternate between a few places below one function. So the innermost frames of
- * recent stacks are kept as leaves: their words, the remembered frame they stood on, and the id. A
- * leaf whose words still hold, on a frame that is still remembered and still holds, is the whole
- * stack at once.
+ * recent stacks are kept as leaves: their words, the cached frame below them, and the id. If the
+ * words of a leaf are unchanged, and so is the cached frame below, the leaf gives the whole stack
+ * at once.
  *
- * A frame that needs the slow path (step.h) may depend on more registers and words than are
- * remembered: a signal frame, say, on the stack pointer of what was interrupted. Neither it nor
- * what it called is trusted the next time; what is further out is.
+ * A frame that needs the slow path (step.h) may depend on more registers and words than are cached:
+ * a signal frame, say, on the stack pointer of what was interrupted. Neither it nor what it called
+ * is trusted the next time; what is further out is.
  *
- * Not thread-safe: one struct walk a thread. [malloc-free]; memory comes from the caller, zeroed.
+ * Not thread-safe: one struct walk per thread. [malloc-free]; memory comes from the caller, zeroed.
  */
 #ifndef TIDE_UNWIND_WALK_H
 #define TIDE_UNWIND_WALK_H
@@ -35,7 +35,7 @@
 struct walk_frame {
     uint64_t address; /* return address, module epoch in the high 16 bits */
     uint64_t sp, fp;  /* as they are in this frame */
-    uint64_t id;      /* the caller's of this module: its name for the stack from here outwards */
+    uint64_t id; /* set by the caller of this module: identifies the stack from here outwards */
     uint32_t reads : 31,
         fp_matters : 1; /* reads: number of words remembered up to and including this frame */
 };
@@ -44,21 +44,22 @@ struct walk_read {
     uint64_t address, value;
 };
 
-#define WALK_READ_GROUP 4 /* looked at in turn: before the first are so many that always hold */
+/* Compared together; before the first there are so many that never change. */
+#define WALK_READ_GROUP 4
 
 #define WALK_LEAF_SETS  128
 #define WALK_LEAF_WAYS  4 /* an allocation wrapper has one pc and sp, but many callers */
 #define WALK_LEAF_READS 10
 
-/* The first cache line decides most often that it is another one; the second has what else most need.
- */
+/* The first cache line mostly decides that it is another leaf; the second has what else is mostly
+ * needed. */
 struct walk_leaf {
     _Alignas(64) uint64_t pc; /* 0: this leaf is empty */
     uint64_t sp, fp;          /* the innermost frame's */
     uint64_t id;              /* of the whole stack */
-    uint32_t note;            /* the caller's of this module: about that stack; 0 when it is kept */
-    uint32_t base;            /* frames[base] is what it stands on */
-    uint8_t reads;            /* even: the last may be there twice */
+    uint32_t note; /* set by the caller of this module: about that stack; 0 when it is kept */
+    uint32_t base; /* frames[base] is the frame below it */
+    uint8_t reads; /* even: the last may be there twice */
     bool fp_matters;
     uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
     uint64_t base_sp, base_fp, base_id;
@@ -82,8 +83,8 @@ struct walk_step {
 
 enum walk_root {
     WALK_WHOLE,     /* the outermost frame is the thread's first */
-    WALK_TRUNCATED, /* frames further out were left out: too deep */
-    WALK_INCOMPLETE /* frames further out could not be found */
+    WALK_TRUNCATED, /* outer frames were left out: too deep */
+    WALK_INCOMPLETE /* outer frames could not be found */
 };
 
 struct walk {
@@ -92,14 +93,14 @@ struct walk {
     struct walk_step *steps;      /* [WALK_FRAMES] */
     struct walk_leaf_set *leaves; /* [WALK_LEAF_SETS] */
     uint32_t count;
-    uint32_t trusted; /* frames[0..trusted) may be found again by the next walk */
-    uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and want an id */
+    uint32_t trusted; /* the next walk may use frames[0..trusted) */
+    uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and need an id */
     enum walk_root root;
     uint64_t stack_end;             /* the stack is below this; WALK_NO_END: not known */
     bool stack_sure;                /* and all of it up to there is mapped: guesses need no proof */
-    bool any_leaf;                  /* else leaves are all zero */
+    bool any_leaf;                  /* otherwise leaves are all zero */
     uint64_t walked, verified;      /* frames, for statistics */
-    uint8_t victim[WALK_LEAF_SETS]; /* the way of a set that is given up next */
+    uint8_t victim[WALK_LEAF_SETS]; /* the way of a set that is replaced next */
 };
 
 #define WALK_BYTES                                                                                 \
@@ -117,8 +118,8 @@ static inline struct walk_leaf_set *walk_leaves(const struct walk *w, uint64_t p
 }
 static_assert(WALK_LEAF_SETS == 1 << (64 - 57), "walk_leaves takes that many bits of the hash");
 
-/* Asks for the cache lines that walk_leaf_find and walk_stack will want, while there is other work to
- * do. */
+/* Prefetches the cache lines that walk_leaf_find and walk_stack will need, while there is other
+ * work to do. */
 static inline __attribute__((always_inline)) void
 walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint64_t sp)
 {
@@ -128,17 +129,16 @@ walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint
     rule_prefetch(rules, pc);
 }
 
-/* The leaf that this stack is, if it is one and nothing has changed; NULL: it is not known. */
+/* The leaf for this stack, if there is one and nothing has changed; NULL: not known. */
 struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
-/* After walk_stack, when the innermost frame has its id: keeps the stack as a leaf; NULL: it cannot
- * be one. */
+/* Call it after walk_stack, when the innermost frame has its id: keeps the stack as a leaf; NULL:
+ * this is not possible. */
 struct walk_leaf *walk_keep_leaf(struct walk *w);
 
 /*
- * Brings frames[] up to date for a function that was called from `pc` (a return address), whose
- * caller has this sp (after the return) and fp. Afterwards count > 0, and frames[fresh..count) need
- * an id.
+ * Updates frames[] for a function that was called from `pc` (a return address), whose caller has
+ * this sp (after the return) and fp. Afterwards count > 0, and frames[fresh..count) need an id.
  */
 void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
                 uint64_t sp, uint64_t fp);

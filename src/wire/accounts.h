@@ -1,14 +1,12 @@
 /*
- * accounts: the counters of a program, in memory that it shares with the collector; and the words of
- * the block index, which is in the program's own memory.
+ * accounts: the counters of a program, in memory that it shares with the collector; and the words
+ * of the block index, which is in the program's own memory.
  *
  * An account has what one thread did with the blocks of one stack. Only that thread writes to it.
- * Its counters begin anew with each row: when the tick has moved, the thread writes a row for each
- * account that has changed into its ring, and so the rows of an interval are exactly what happened
- * before its end. What is not in a row yet is read from the account itself.
- *
- * What a thread frees of another thread's blocks is in an account of its own, whose `node` is the
- * number of the other account.
+ * Its counters begin anew with each row: when the tick has advanced, the thread writes a row for
+ * each changed account into its ring. So the rows of an interval are exactly what happened before
+ * its end. What is not in a row yet is read from the account itself. What a thread frees of another
+ * thread's blocks is in an account of its own, whose `node` is the number of the other account.
  *
  * Accounts and cells are in units of 128 and 64 bytes; the first account has number 1. Sizes are
  * part of the ABI: change WIRE_VERSION with them.
@@ -21,18 +19,18 @@
 
 #define WIRE_LAST UINT32_MAX /* the end of the list of changed accounts */
 
-/* The first cache line is all that an allocation needs; it is enough for most sites of a program
- * with very many. */
+/* The first cache line is all that an allocation needs, and all that most sites of a program with
+ * very many sites need. */
 struct wire_account {
     /* Since the last row: */
     uint32_t allocs, frees;
     uint64_t bytes, freed;
-    uint32_t slack, slack_freed; /* what can be used of blocks, less what was asked for */
+    uint32_t slack, slack_freed; /* usable size of blocks minus requested size */
     uint64_t base_bytes;         /* live at the last row */
     uint64_t largest_bytes;
     uint32_t saved_epoch; /* of wire_totals.peak_epoch: saved_* are from before its first change */
     uint32_t next_dirty;  /* 0: nothing has happened since the last row */
-    uint32_t owner;       /* the thread that counts here; bits below: WIRE_ACCOUNT_ */
+    uint32_t owner;       /* the thread that counts here; lower bits: WIRE_ACCOUNT_ */
     uint32_t node;        /* its stack; WIRE_ACCOUNT_OTHERS: the account whose blocks it freed */
 
     uint64_t base_slack;
@@ -44,13 +42,13 @@ struct wire_account {
     uint32_t cells;    /* the first of its cells; 0: none */
     uint16_t reallocs; /* since the last row */
     uint8_t growths,
-        otherwise; /* blocks that replaced another: as arrays grow, or not; up to 255 */
+        otherwise; /* blocks that replaced another, as arrays grow, or not; up to 255 */
 };
 static_assert(sizeof(struct wire_account) == 128, "wire ABI");
 
-#define WIRE_ACCOUNT_ARENA 1u /* no account: entries of the index that are arenas of CPython */
+#define WIRE_ACCOUNT_ARENA 1u /* not an account: entries of the index that are arenas of CPython */
 #define WIRE_ACCOUNT_FIRST 2u
-/* The first ones are for when there is no memory for more: of cut stacks, and of frees. */
+/* The first ones are reserved for lack of memory: for cut stacks, and for frees. */
 #define WIRE_ACCOUNTS_SPARE 2048u
 #define WIRE_ACCOUNT_USUAL  (WIRE_ACCOUNT_FIRST + WIRE_ACCOUNTS_SPARE)
 
@@ -82,9 +80,9 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
 #define WIRE_ACCOUNTS_FIRST (1u << 13) /* mapped at the start; windows double */
 
 /*
- * The block index. A part covers 2^WIRE_REGION_BITS of addresses; its slots are for blocks that
- * begin at least 2^granule_bits from each other. Up to WIRE_SMALL_BITS a slot is one word, from
- * there on a wire_block.
+ * The block index. A part covers 2^WIRE_REGION_BITS addresses; its slots are for blocks that begin
+ * at least 2^granule_bits apart. Up to WIRE_SMALL_BITS a slot is one word, from there on a
+ * wire_block.
  */
 #define WIRE_REGION_BITS   24
 #define WIRE_SMALL_BITS    7 /* small blocks take less than 2^8 bytes; their slots are one word, */
@@ -92,7 +90,7 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
 #define WIRE_MIDDLE_BITS   8 /* the granule of blocks that take less than 2^WIRE_GRANULE_MOST */
 #define WIRE_GRANULE_LEAST 3
 #define WIRE_GRANULE_MOST  12
-#define WIRE_TOLD_CLASSES  2 /* of blocks whose size must be told, by granules of 8 and 16 */
+#define WIRE_TOLD_CLASSES  2 /* for blocks whose size must be stored, by granules of 8 and 16 */
 #define WIRE_CLASSES       (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1 + WIRE_TOLD_CLASSES)
 
 struct wire_index_part {
@@ -100,12 +98,13 @@ struct wire_index_part {
     uint64_t slots;  /* where they are */
     uint32_t granule_bits;
     uint16_t told;    /* 1: the words have the size */
-    uint16_t spacing; /* what can be used of a block is at least 2^granule_bits less this */
+    uint16_t spacing; /* the usable size of a block is at least 2^granule_bits minus this */
 };
 static_assert(sizeof(struct wire_index_part) == 24, "wire ABI");
 
 struct wire_block {
-    uint64_t address; /* 0: none; + WIRE_BLOCK_FREED: of the last one, for page faults told late */
+    /* 0: none; + WIRE_BLOCK_FREED: of the last one, for page faults that are read late. */
+    uint64_t address;
     uint32_t account, era;
     uint64_t size, usable;
 };
@@ -118,9 +117,9 @@ struct wire_wide {
 static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 
 /*
- * A small slot: account 26 bits, era 22, slack 8, and 8 that say which block it is: bits 3 to 7 of
- * what it takes (what can be used, and the spacing), and 3 to 5 of its address; those from the
- * granule on follow from the slot. Or, told: size 15, and whether the block is as large as the next
+ * A small slot: account 26 bits, era 22, slack 8, and 8 that identify the block: bits 3 to 7 of
+ * what it takes (usable size plus spacing), and 3 to 5 of its address; those from the granule on
+ * follow from the slot. In a told slot: size 15, and whether the block is as large as the next
  * multiple of 16.
  */
 #define WIRE_SLOT_ACCOUNT(w)          ((uint32_t)((w) >> 38))

@@ -1,12 +1,12 @@
 /*
- * attach: what `tidemark attach` and the library that it brings into a running program know of each
- * other.
+ * attach: what `tidemark attach` and the library that it loads into a running program know about
+ * each other.
  *
- * The library exports two functions and one object. `tidemark_attach` makes everything ready in the
- * program: the connection to the collector, and code to which the entries of the allocation
- * functions shall lead. The object lists these entries. The tool writes them from outside, while all
- * threads of the program stand still, and takes them back in the same way. `tidemark_detached` gives
- * back the memory of the session; it is called while all other threads stand still.
+ * The library exports two functions and one object. `tidemark_attach` prepares everything in the
+ * program: the connection to the collector, and the code to which the entries of the allocation
+ * functions will lead. The object lists these entries. The tool writes them from outside, while all
+ * threads of the program are stopped, and restores them in the same way. `tidemark_detached` frees
+ * the memory of the session; it is called while all other threads are stopped.
  */
 #ifndef TIDE_WIRE_ATTACH_H
 #define TIDE_WIRE_ATTACH_H
@@ -31,10 +31,10 @@ struct wire_attach {
     char socket[WIRE_ATTACH_SOCKET];
     char key[WIRE_KEY_SIZE + 4]; /* ended by a NUL */
     int32_t library_fd;          /* to be closed; -1: none */
-    uint32_t drop;               /* the program would rather lose events than wait */
+    uint32_t drop;               /* the program prefers losing events to waiting */
 };
 
-/* What tidemark_attach answers, when it is not 0. */
+/* The results of tidemark_attach other than 0. */
 enum wire_attach_failure {
     WIRE_ATTACH_BUSY = 1,  /* there is a session */
     WIRE_ATTACH_NO_MALLOC, /* no malloc was found */
@@ -47,16 +47,17 @@ struct wire_patch {
     uint8_t before[WIRE_PATCH_BYTES], patch[WIRE_PATCH_BYTES]; /* of `patch_size` bytes */
 };
 
-/* Of the object that the library exports. Zero but for the magic until tidemark_attach was called. */
+/* The object that the library exports. Zero except for the magic until tidemark_attach was
+ * called. */
 struct wire_attached {
     uint64_t magic;
     uint32_t version;    /* WIRE_VERSION */
     uint32_t patch_size; /* bytes of each patch */
     uint32_t count;      /* of patches */
-    uint32_t live;       /* tidemark_attach has answered 0, and tidemark_detached was not called */
+    uint32_t live;       /* tidemark_attach has returned 0, and tidemark_detached was not called */
     uint32_t patched;    /* written by the tool: the entries lead to the library */
     uint32_t unused;
-    int64_t thread_offset; /* from a thread's pointer: its state in the library, a pointer, */
+    int64_t thread_offset; /* from the thread pointer: its state in the library, a pointer, */
     int64_t busy_offset;   /* and whether it is in a hook, a word */
     struct wire_attach session;
     struct wire_patch patches[WIRE_ATTACH_PATCHES];

@@ -1,8 +1,8 @@
 /*
- * attach_code: the code that `tidemark attach` puts into a program, and what it works on.
+ * attach_code: the code that `tidemark attach` copies into a program, and its data.
  *
  * It runs once: as the start of a thread of its own, or called by the program's only thread. It
- * loads the library from /proc/self/fd/N, asks for tidemark_attach and calls that. It is written in
+ * loads the library from /proc/self/fd/N, looks up tidemark_attach and calls that. It is written in
  * assembly (src/arch/MACHINE/attach_code.c), because it must not depend on where it is.
  */
 #ifndef TIDE_WIRE_ATTACH_CODE_H
@@ -14,7 +14,7 @@
 
 #include "wire/attach.h"
 
-/* Offsets into struct attach_work, as assembly wants them. */
+/* Offsets into struct attach_work, for the assembly. */
 #define ATTACH_OFFSET_SELF       0
 #define ATTACH_OFFSET_DETACH     8
 #define ATTACH_OFFSET_DLOPEN     16
@@ -36,7 +36,7 @@
 enum attach_done { ATTACH_NOT_DONE, ATTACH_CALLED, ATTACH_NOT_LOADED };
 
 struct attach_work {
-    uint64_t self, detach; /* pthread_self and pthread_detach; 0: it is no thread of its own */
+    uint64_t self, detach; /* pthread_self and pthread_detach; 0: it has no thread of its own */
     uint64_t dlopen, dlsym, dlerror;
     uint64_t function; /* tidemark_attach; 0: the library is to be loaded */
     uint32_t done;     /* enum attach_done; written last */
@@ -56,10 +56,10 @@ static_assert(offsetof(struct attach_work, error) == ATTACH_OFFSET_ERROR, "assem
 static_assert(offsetof(struct attach_work, session) == ATTACH_OFFSET_SESSION, "assembly");
 
 /*
- * Behind the functions that the tool has a thread call: says that it is back, waits until the tool
- * puts the thread where it was, and if that does not come, for the tool was killed, does so itself by
- * the frame that is on its stack (machine/remote_frame.h). It takes at most RETURN_CODE_MOST bytes.
- * What it works on is so many bytes behind its beginning.
+ * The code to which functions return that the tool has a thread call. It says that the function has
+ * returned and waits until the tool restores the thread. If the tool was killed and that does not
+ * happen, it restores the thread itself by the frame on its stack (machine/remote_frame.h). It
+ * takes at most RETURN_CODE_MOST bytes; its data are RETURN_OFFSET_WORDS bytes after its beginning.
  */
 #define RETURN_CODE_MOST    64
 #define RETURN_OFFSET_WORDS 576

@@ -28,13 +28,13 @@
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
 #define WIRE_VERSION 12
 
-#define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever these are */
-#define WIRE_DORMANT 0x646f726du       /* no value that a program writes there by accident */
+#define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
+#define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
 
 /*
- * A ring's memory is in chunks, and the program takes the lowest free one for what it writes next:
- * while the collector keeps up, the same few are used over and over and stay in the cache; a burst
- * may fill them all. No record crosses from one chunk into the next.
+ * A ring's memory is divided into chunks, and the program takes the lowest free one for what it
+ * writes next: while the collector keeps up, the same few are used over and over and stay in the
+ * cache; a burst may fill them all. No record crosses a chunk's end.
  */
 #define WIRE_CHUNK_WORDS 4096u
 #define WIRE_CHUNKS      28u /* 896 KiB of events a thread at the most */
@@ -78,16 +78,16 @@ static inline uint32_t wire_window_start(unsigned window)
     return (1u << (WIRE_WINDOW_BITS + window)) - (1u << WIRE_WINDOW_BITS);
 }
 
-/* Environment of the program: where the collector listens, and the word that proves who asks. */
+/* Environment of the program: where the collector listens, and the key that proves who asks. */
 #define WIRE_ENV_SOCKET  "TIDEMARK_SOCKET"
 #define WIRE_ENV_KEY     "TIDEMARK_KEY"
 #define WIRE_ENV_ONLY    "TIDEMARK_ONLY"
-#define WIRE_ENV_FILTERS "TIDEMARK_FILTERS" /* seccomp filters that the collector is under */
-#define WIRE_ENV_DROP    "TIDEMARK_DROP"    /* there: --on-full=drop */
+#define WIRE_ENV_FILTERS "TIDEMARK_FILTERS" /* number of seccomp filters of the collector */
+#define WIRE_ENV_DROP    "TIDEMARK_DROP"    /* if set: --on-full=drop */
 #define WIRE_KEY_SIZE    32                 /* hexadecimal digits */
 
-/* Before the library's path in LD_PRELOAD, where a static program hands it on: loaders that do not
- * know $ORIGIN find no such file. The folder of a program is no deeper than that. */
+/* Put before the library's path in LD_PRELOAD if a static program passes it on: loaders that do not
+ * know $ORIGIN find no such file. The folder of a program is not deeper than that. */
 #define WIRE_PRELOAD_UP_8  "/../../../../../../../.."
 #define WIRE_PRELOAD_UP    WIRE_PRELOAD_UP_8 WIRE_PRELOAD_UP_8 WIRE_PRELOAD_UP_8 WIRE_PRELOAD_UP_8
 #define WIRE_PRELOAD_GUARD "$ORIGIN" WIRE_PRELOAD_UP
@@ -95,18 +95,18 @@ static inline uint32_t wire_window_start(unsigned window)
 /* A frame's slot: a return address with the module epoch in bits 48 to 59; or one of these. */
 #define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames that were left out */
 #define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
-#define WIRE_NODE_POOL       UINT64_C(16) /* + number: no frame, but the pool a block is from */
+#define WIRE_NODE_POOL       UINT64_C(16) /* + number: not a frame, but the pool of a block */
 #define WIRE_POOLS           4096         /* numbers of pools are less */
-#define WIRE_POOL_ARENAS     4094         /* no pool: what arenas of CPython have instead */
+#define WIRE_POOL_ARENAS     4094         /* not a pool: used for arenas of CPython */
 
-/* A frame of Python: the number of its code (place of its wire_code / 8) and the line it is in. */
+/* A frame of Python: the number of its code (offset of its wire_code / 8) and its line. */
 #define WIRE_NODE_PYTHON        (UINT64_C(1) << 63)
 #define WIRE_PYTHON(code, line) (WIRE_NODE_PYTHON | (uint64_t)(code) << 32 | (uint32_t)(line))
 #define WIRE_CODE_MAX           (1u << 28) /* code numbers are below this */
 
 /*
- * What is known of Python code: texts, and code objects that refer to them by place / 8. Records
- * follow each other, 8-byte aligned; the first is at 8. Equal ones are written once.
+ * What is known about Python code: texts, and code objects that refer to them by offset / 8.
+ * Records follow each other, 8-byte aligned; the first is at 8. Equal ones are written once.
  */
 enum wire_python_kind { WIRE_PYTHON_TEXT = 1, WIRE_PYTHON_CODE };
 enum wire_lines {                      /* how code says which line an instruction belongs to */
@@ -123,25 +123,25 @@ static_assert(sizeof(struct wire_text) == 8, "wire ABI");
 
 struct wire_code {
     uint32_t kind;
-    uint32_t size; /* bytes of the line table, after this struct: the recorder's own use */
+    uint32_t size; /* bytes of the line table, after this struct: for the recorder's own use */
     uint32_t file, name;
     uint32_t first_line;
     uint32_t lines; /* enum wire_lines */
 };
 static_assert(sizeof(struct wire_code) == 24, "wire ABI");
 
-/* What became of Python's frames in this process. */
+/* What is recorded of Python's frames in this process. */
 enum wire_python_state {
-    WIRE_PYTHON_NONE, /* no interpreter was met */
+    WIRE_PYTHON_NONE, /* no interpreter was found */
     WIRE_PYTHON_ON,
-    WIRE_PYTHON_VERSION,  /* off: not one of the versions whose insides are known */
+    WIRE_PYTHON_VERSION,  /* off: not one of the supported versions */
     WIRE_PYTHON_THREADED, /* off: built without the global lock */
     WIRE_PYTHON_PYPY,     /* off: another interpreter */
-    WIRE_PYTHON_STRANGE,  /* off: it does not look as its version should */
+    WIRE_PYTHON_STRANGE,  /* off: it does not have the layout of its version */
     WIRE_PYTHON_FULL      /* on, but there is no more room for new code */
 };
 
-/* What became of wrapping CPython's allocators. */
+/* Whether CPython's allocators are wrapped. */
 enum wire_objects { WIRE_OBJECTS_OFF, WIRE_OBJECTS_ON, WIRE_OBJECTS_REFUSED };
 
 /* A loaded module, as the program found it. Records follow each other, 8-byte aligned. */
@@ -161,13 +161,13 @@ struct wire_own {
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
-/* Functions whose first bytes lead to us. */
+/* Functions whose entries lead to us. */
 #define WIRE_TAKEN_MALLOC 1u /* malloc and its family, of the executable */
 #define WIRE_TAKEN_INNER  2u /* those of an allocator that is called by other names */
 
-/* Why the collector was not asked to look at the program's end; the last reason counts. */
+/* Why the collector was not asked to read the program at its end; the last reason counts. */
 enum wire_end {
-    WIRE_END_UNKNOWN,     /* the program did not come to an exit function that is hooked */
+    WIRE_END_UNKNOWN,     /* the program did not call an exit function that is hooked */
     WIRE_END_ASKED,       /* it was asked, and answered */
     WIRE_END_THREADS,     /* after destructors ran, other threads were still there */
     WIRE_END_PYTHON,      /* the same, and Python had ended before it could be asked */
@@ -180,7 +180,7 @@ enum wire_end {
 #define WIRE_UNSURE_BITS 40
 #define WIRE_UNSURE_MOST ((UINT64_C(1) << WIRE_UNSURE_BITS) - 1)
 
-/* Of `unsure`: the bytes of this peak; 0: it is about another one. */
+/* The bytes in `unsure` for this peak; 0: it is about another one. */
 static inline uint64_t wire_unsure_bytes(uint64_t unsure, uint32_t epoch)
 {
     bool same = unsure >> WIRE_UNSURE_BITS == (epoch & UINT32_MAX >> (WIRE_UNSURE_BITS - 32));
@@ -196,13 +196,12 @@ static inline uint64_t wire_unsure_add(uint64_t unsure, uint32_t epoch, uint64_t
 }
 
 /*
- * What the accounts of a process add up to (wire/accounts.h). Written by the program.
- *
- * A peak is noted when the heap shrinks for the first time after it, so the last one is not there
- * while the heap grows: the peak is the larger of peak_bytes and live_bytes.
+ * The sums of the accounts of a process (wire/accounts.h), written by the program. A peak is noted
+ * when the heap shrinks for the first time after it, so the last one is not there while the heap
+ * grows: the peak is the larger of peak_bytes and live_bytes.
  */
 struct wire_totals {
-    _Alignas(64) _Atomic uint64_t live_bytes; /* threads tell what they add when it is enough */
+    _Alignas(64) _Atomic uint64_t live_bytes; /* threads publish what they add when it is enough */
     _Atomic uint64_t peak_bytes;
     _Atomic uint64_t interval_peak_bytes; /* the same since the last tick or tide_figures */
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
@@ -211,16 +210,17 @@ struct wire_totals {
     _Atomic uint64_t unsure;       /* bytes that may be missing at a peak (wire_unsure) */
     _Atomic uint32_t accounts_end; /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
     _Atomic uint32_t spare_end;    /* and from WIRE_ACCOUNT_FIRST to this */
-    _Atomic uint64_t inherited_blocks, inherited_bytes; /* freed of what was there at the fork */
-    _Atomic uint64_t unknown_frees;                     /* of blocks that were never announced */
-    _Atomic uint64_t missed_frees;                      /* blocks whose address came up again */
+    /* Freed blocks of those that existed at the fork. */
+    _Atomic uint64_t inherited_blocks, inherited_bytes;
+    _Atomic uint64_t unknown_frees; /* frees of blocks that were never reported */
+    _Atomic uint64_t missed_frees;  /* blocks whose address was reused */
     /* The block index is in the program's own memory (record/block_index.h). */
     _Atomic uint64_t index_parts; /* address of an array of wire_index_part */
     _Atomic uint32_t index_part_count;
     _Atomic uint32_t index_wide_count;
-    _Atomic uint64_t index_wide; /* address of wire_wide: sizes that entries have no room for */
+    _Atomic uint64_t index_wide; /* address of wire_wide: sizes that do not fit into entries */
     /* run --sample: instead of the index, the address of a table of wire_block, at the beginning of
-     * a page, + the binary logarithm of its places; 0: none was recorded yet. */
+     * a page, + the binary logarithm of its size; 0: none was recorded yet. */
     _Atomic uint64_t sample_table;
 };
 
@@ -243,22 +243,22 @@ struct wire_header {
     uint64_t samples_offset; /* of WIRE_SAMPLES samples */
     uint64_t routes_offset;  /* of a page with a struct wire_routes (wire/routes.h) */
     uint64_t sample_bytes;   /* run --sample: one allocation per so many bytes; 0: all */
-    uint64_t sample_seed;    /* for which ones */
+    uint64_t sample_seed;    /* for the choice of allocations */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
     uint32_t accounts_limit;  /* the file has room for so many; 0: none */
     uint32_t first_era;       /* a block of an earlier era was inherited at a fork */
 
-    /* Written by the collector while it runs. Every hook reads this line, so nothing else is in it.
-     */
+    /* Written by the collector while the program runs. Every hook reads this line, so nothing else
+     * is in it. */
     _Alignas(64) union {
-        _Atomic uint64_t moment; /* both of these, which are read and moved on together */
+        _Atomic uint64_t moment; /* both of these, which are read and advanced together */
         struct {
             _Atomic uint32_t era;  /* about a millisecond each; one begins with each tick */
             _Atomic uint32_t tick; /* counts clock ticks; never 0 */
         };
     };
-    _Atomic uint32_t detached; /* the collector went away: stop recording */
+    _Atomic uint32_t detached; /* the collector is gone: stop recording */
     _Atomic uint32_t paused;   /* by either side: allocations are not recorded */
     _Atomic uint32_t dormant;  /* by the collector: WIRE_DORMANT: hooks only forward */
 
@@ -273,15 +273,16 @@ struct wire_header {
     _Atomic uint32_t python_version;         /* 0x030b07f0: 3.11.7; 0: not known */
     _Atomic uint32_t python_used;            /* bytes of complete records, from 8 on */
     _Atomic uint32_t objects;                /* enum wire_objects */
-    _Atomic uint64_t
-        python_finalizing; /* where it says who finalises the interpreter; 0: nowhere */
-    struct wire_own
-        own[WIRE_OWN];    /* memory that the recorder mapped for itself, but for that of threads */
-    _Atomic uint32_t end; /* enum wire_end */
-    _Atomic uint32_t cpu_state;                 /* enum wire_cpu */
-    _Atomic uint64_t cpu_lost;                  /* periods of CPU time that no sample stands for */
-    _Atomic uint64_t samples_claimed;           /* by threads that write a sample */
-    _Alignas(64) _Atomic uint64_t samples_read; /* by the collector: those may be written again */
+    /* Where the interpreter says which thread finalises it; 0: nowhere. */
+    _Atomic uint64_t python_finalizing;
+    /* Memory that the recorder mapped for itself, except that of threads. */
+    struct wire_own own[WIRE_OWN];
+    _Atomic uint32_t end;             /* enum wire_end */
+    _Atomic uint32_t cpu_state;       /* enum wire_cpu */
+    _Atomic uint64_t cpu_lost;        /* periods of CPU time without a sample */
+    _Atomic uint64_t samples_claimed; /* by threads that write a sample */
+    /* By the collector: those before may be overwritten. */
+    _Alignas(64) _Atomic uint64_t samples_read;
     struct wire_totals totals;
 };
 static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page");
@@ -290,16 +291,18 @@ static_assert(sizeof(struct wire_header) <= WIRE_PAGE, "the header is one page")
 enum wire_cpu {
     WIRE_CPU_NONE,      /* there were none */
     WIRE_CPU_ON,        /* threads have timers */
-    WIRE_CPU_NO_SIGNAL, /* off: the program uses the signal that was asked for, or all */
+    WIRE_CPU_NO_SIGNAL, /* off: the program uses the requested signal, or all */
     WIRE_CPU_REFUSED,   /* some thread got none: the kernel refused (RLIMIT_SIGPENDING) */
     WIRE_CPU_FILTER     /* off: the program was about to install a seccomp filter */
 };
 
 /*
- * A sample of CPU time, by the handler of a timer's signal. All threads of a process share one
- * buffer. A thread claims a place by moving samples_claimed on, writes, and then stores `number`,
- * with release order: the sample is there when that is the number of the claim + 1. There is room
- * for WIRE_SAMPLES that were not read; what does not fit is in cpu_lost.
+ * A sample of CPU time, by the handler of a timer's signal.
+ *
+ * All threads of a process share one buffer. A thread claims an entry by advancing samples_claimed,
+ * writes, and then stores `number` with release order: the sample is complete when that is the
+ * number of the claim + 1. There is room for WIRE_SAMPLES that were not read; what does not fit is
+ * counted in cpu_lost.
  */
 struct wire_sample {
     _Atomic uint64_t number;
@@ -314,28 +317,29 @@ static_assert(sizeof(struct wire_sample) == 24, "wire ABI");
     ((WIRE_SAMPLES * sizeof(struct wire_sample) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE)
 
 /*
- * One thread's events: 64-bit words. Positions only grow; logical chunk position / WIRE_CHUNK_WORDS
- * is in the place that order[] says, which is written before `written` passes into it.
+ * One thread's events: 64-bit words. Positions only grow. Logical chunk position / WIRE_CHUNK_WORDS
+ * is at the place in order[], which is written before `written` passes into it.
  */
 struct wire_ring {
     _Alignas(64) _Atomic uint64_t written; /* by the program, after the words it covers */
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Atomic uint64_t waits;                /* by the program: times that it waited for room, */
-    _Atomic uint64_t untold;               /* and WIRE_GROWTHs that it left out instead */
+    _Atomic uint64_t untold;               /* number of WIRE_GROWTHs that it left out instead */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
     _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */
-    /* By the program: its accounts with something to tell, and the one whose row is being written:
-     * once `written` has come to row_end, that row is in the ring and no more in the account. */
+    /* By the program: its accounts with changes, and the one whose row is being written: once
+     * `written` has reached row_end, that row is in the ring and no longer in the account. */
     _Alignas(64) _Atomic uint32_t dirty; /* a list of accounts by their next_dirty; WIRE_LAST */
     _Atomic uint32_t row_of;             /* an account; 0: none is being written */
     _Atomic uint64_t row_end;
-    _Atomic uint32_t rows_written; /* counts lists that were written: odd while it is at it */
+    /* Counts lists that were written: odd while one is being written. */
+    _Atomic uint32_t rows_written;
     /* Of its accounts, as in wire_account.owner; 0 while another thread begins or gets its name. */
     _Atomic uint32_t owner;
-    _Atomic uint32_t reallocating; /* 1: its block is neither here nor there */
-    _Atomic uint64_t owner_from;   /* what is in the ring from here on is the owner's */
+    _Atomic uint32_t reallocating; /* 1: its block is in neither place */
+    _Atomic uint64_t owner_from;   /* what is in the ring from here on belongs to the owner */
 };
 static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one page");
 
@@ -344,25 +348,26 @@ static_assert(sizeof(struct wire_ring) <= WIRE_PAGE, "a ring's header is one pag
  * number in its low 48.
  */
 enum wire_kind {
-    WIRE_NOTHING,   /* never written: a zero word is a sign of damage */
+    WIRE_NOTHING,   /* never written: a zero word means damage */
     WIRE_ROW_SMALL, /* account, allocs, frees | bytes, freed, slack, slack freed; detail = 1: all
                        frees were of temporary blocks (wire/accounts.h) */
-    WIRE_ROW,      /* account | allocs, frees | bytes | freed | slack, slack freed | temps, reallocs
+    WIRE_ROW,    /* account | allocs, frees | bytes | freed | slack, slack freed | temps, reallocs
                        | bytes of temps */
-    WIRE_GROWTH,   /* old address, detail = 1: by realloc | new address | old size | new size |
+    WIRE_GROWTH, /* old address, detail = 1: by realloc | new address | old size | new size |
                        accounts: old, new | eras: old, new */
-    WIRE_MAP,      /* address | stack, WIRE_MAP_ARENA, from bit WIRE_MAP_EPOCH on
+    WIRE_MAP,    /* address | stack, WIRE_MAP_ARENA, from bit WIRE_MAP_EPOCH on
                        wire_totals.peak_epoch | length; detail: 0, or the pool it is a block of */
-    WIRE_UNMAP,    /* address | length, or what the detail, an enum wire_unmap, says |
+    WIRE_UNMAP,  /* address | length, or what the detail, an enum wire_unmap, says |
                        wire_totals.peak_epoch */
-    WIRE_TICK,     /* tick: what follows happened at or after it | the highest that the heap was
-                       before it, or 0 */
+    /* Tick: what follows happened at or after it | the highest heap total before it, or 0. */
+    WIRE_TICK,
     WIRE_SEQUENCE, /* number of what follows among all threads (see below) */
-    WIRE_THREAD_BEGIN, /* tid: what follows is this thread's; detail = 1: which has ended before */
-    WIRE_THREAD_END,   /* tid */
-    WIRE_THREAD_NAME,  /* tid | 16 bytes of name, detail: at 16 * that. The first ones replace its
+    /* Tid: what follows belongs to this thread; detail = 1: which has ended before. */
+    WIRE_THREAD_BEGIN,
+    WIRE_THREAD_END,  /* tid */
+    WIRE_THREAD_NAME, /* tid | 16 bytes of name, detail: at 16 * that. The first ones replace its
                           earlier name */
-    WIRE_PAD,          /* nothing more in this chunk */
+    WIRE_PAD,         /* nothing more in this chunk */
     WIRE_FORK, /* number: the process is about to fork for the number-th time | what was freed by
                   then of what it had inherited itself: blocks | bytes */
     WIRE_NOTE, /* detail = enum wire_note, which says what the other words are; rare */
@@ -371,13 +376,13 @@ enum wire_kind {
 
 enum wire_unmap {
     WIRE_UNMAP_DONE,
-    WIRE_UNMAP_FAILED, /* the last one did: all is as it was */
-    WIRE_UNMAP_POOL    /* address | number: of the pool that the block goes back to */
+    WIRE_UNMAP_FAILED, /* the last unmap failed: nothing has changed */
+    WIRE_UNMAP_POOL    /* address | number: of the pool to which the block returns */
 };
 
 /*
- * Notes. A mark moves the tick on, and with it ends an interval: what has the new tick is after the
- * mark. So does dlclose, for reasons of its own; it says so, for its interval need not be kept.
+ * Notes. A mark advances the tick and so ends an interval: what has the new tick is after the mark.
+ * dlclose does so too, for reasons of its own; it says so, because its interval need not be kept.
  */
 enum wire_note {
     WIRE_NOTE_UNLOAD,  /* low: the tick that it began */
@@ -385,7 +390,7 @@ enum wire_note {
                          faults | 0, or number of the function entered (then without label) | label:
                          64   bytes */
     WIRE_NOTE_VALUE,   /* low: the tick of the mark it belongs to | double | key: 64 bytes */
-    WIRE_NOTE_PAUSED,  /* from here on there may be blocks that were never announced */
+    WIRE_NOTE_PAUSED,  /* from here on there may be blocks that were never reported */
     WIRE_NOTE_POOL,    /* low: a pool's number | its name: 64 bytes */
     WIRE_NOTE_HELD,    /* low: the tick of the mark it belongs to | a wire_held */
     WIRE_NOTE_TOUCHED, /* low: address of a large block | bytes of it that were never resident |
@@ -393,13 +398,13 @@ enum wire_note {
     WIRE_NOTE_ARENAS,  /* low: the tick of the mark it belongs to | bytes of CPython's arenas that
                           were not resident */
 };
-/* What the program's allocator says of itself. */
+/* What the program's allocator reports about itself. */
 enum wire_allocator {
     WIRE_ALLOCATOR_NONE, /* nothing: it cannot be asked, or not now */
     WIRE_ALLOCATOR_GLIBC,
     WIRE_ALLOCATOR_JEMALLOC,
     WIRE_ALLOCATOR_TCMALLOC,
-    WIRE_ALLOCATOR_MIMALLOC /* which does not tell what is free */
+    WIRE_ALLOCATOR_MIMALLOC /* does not report what is free */
 };
 struct wire_held {
     uint64_t allocator; /* enum wire_allocator */
@@ -423,10 +428,10 @@ static inline size_t wire_label_size(const char *text)
 }
 
 /*
- * What threads do to the same mapping, pool or array must be read in the order in which they did it.
- * In a process with several threads such records have a WIRE_SEQUENCE before them. Its numbers come
- * from one counter. What was done before has a smaller number, and was published before the number
- * was taken.
+ * What threads do to the same mapping, pool or array must be read in the order in which they did
+ * it. In a process with several threads, such records have a WIRE_SEQUENCE before them, with
+ * numbers from one counter. What was done before has a smaller number, and was published before the
+ * number was taken.
  */
 
 #define WIRE_MAP_ARENA               (UINT64_C(1) << 32) /* of CPython, for small objects */
@@ -438,7 +443,7 @@ static inline size_t wire_label_size(const char *text)
 #define WIRE_DETAIL_MAX              0xfffu
 #define WIRE_RECORD_MAX              16 /* words of the longest record */
 
-/* Ends an interval: the tick before. An era ends with it. */
+/* Ends an interval; returns the tick before. An era ends with it. */
 static inline uint32_t wire_move_tick(struct wire_header *h)
 {
     return (uint32_t)(atomic_fetch_add(&h->moment, UINT64_C(1) << 32 | 1) >> 32);
@@ -455,28 +460,28 @@ static inline unsigned wire_record_words(unsigned kind)
     return words[kind];
 }
 
-/* Over the socket: a request, answered by a reply that carries one memfd when status is 0. */
+/* Over the socket: a request, answered by a reply that carries one memfd if status is 0. */
 enum wire_request_kind {
     WIRE_HELLO = 1,
     WIRE_MORE_RINGS,
-    /* From `tidemark ctl` too; `text` follows in the same message. No memfd comes back. */
+    /* Also from `tidemark ctl`; `text` follows in the same message. No memfd comes back. */
     WIRE_SNAPSHOT, /* text: where to */
     WIRE_MARK,     /* text: the label */
     WIRE_PAUSE,
     WIRE_RESUME,
     WIRE_STATUS,  /* answered by a text */
     WIRE_EXITING, /* from the program, which waits for the answer */
-    WIRE_SCAN,    /* what points to each block, now; answered by a text */
-    /* run --mark-on. The collector knows the names, and looks in the files. */
+    WIRE_SCAN,    /* scan for leaks now; answered by a text */
+    /* run --mark-on. The collector knows the names, and searches the files. */
     WIRE_FUNCTIONS,   /* text: a loaded file, "": the program. Answered by wire_functions */
     WIRE_LEFT_ALONE,  /* text: the file of a function that does not become a mark */
     WIRE_FIGURES,     /* answered by a wire_figures */
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */
-    WIRE_BOUND,       /* text: a library that called the allocator past us, and does so no more */
+    WIRE_BOUND,       /* text: a library that called the allocator directly, and does so no more */
     WIRE_LEFT_OUT,    /* text: a program that it executes, and that cannot load the recorder */
     WIRE_START,       /* run --dormant: record from here on; by `tidemark ctl` alone */
     WIRE_STOP,        /* be dormant again */
-    WIRE_LOOK,        /* as WIRE_SNAPSHOT, but the recording does not show that someone looked */
+    WIRE_LOOK,        /* as WIRE_SNAPSHOT, but it leaves no trace in the recording */
     WIRE_DETACH       /* of a program that was attached to: answered by a text when it is done */
 };
 enum wire_out {
@@ -487,12 +492,12 @@ enum wire_out {
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
     WIRE_EXIT_ENDS,   /* all of it has */
-    WIRE_EXIT_PYTHON  /* its Python begins to end, and there are other threads: in a moment it will
-                         be too late to wait; the program may go on, if Python is only a part of it
-                       */
+    /* Its Python begins to end, and there are other threads: in a moment it will be too late to
+     * wait; the program may go on, if Python is only a part of it. */
+    WIRE_EXIT_PYTHON
 };
 
-/* The heap of the process that asks, after all that it has recorded before. */
+/* The heap of the process that asks, including everything that it has recorded before. */
 struct wire_figures {
     uint64_t live_bytes, live_blocks;
     uint64_t total_bytes, allocations; /* since its start */
@@ -506,12 +511,12 @@ struct wire_function {
     uint64_t size;
     uint32_t number; /* of the name, from 1 */
     uint32_t unused;
-    uint8_t code[16]; /* how it begins in the file: what is in memory must be the same */
+    uint8_t code[16]; /* its first bytes in the file: those in memory must be the same */
 };
 static_assert(sizeof(struct wire_function) == 40, "wire ABI");
 #define WIRE_FUNCTIONS_MAX 32 /* in one file */
 
-/* Why a function's entries are no marks. */
+/* Why a function's entries are not marked. */
 enum wire_left {
     WIRE_LEFT_CODE,    /* its beginning cannot be replaced */
     WIRE_LEFT_CHANGED, /* it is not what is in the file */
@@ -527,22 +532,23 @@ struct wire_request {
     uint64_t magic;
     uint32_t version, kind;
     uint32_t ring_count;    /* WIRE_MORE_RINGS: how many */
-    uint32_t limited_space; /* WIRE_HELLO: address space is limited, ask for little of it */
+    uint32_t limited_space; /* WIRE_HELLO: address space is limited, so ask for little of it */
     uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
     uint32_t fork;
-    uint32_t first_era; /* WIRE_HELLO of a forked process: its own blocks are of this era on */
+    /* WIRE_HELLO of a forked process: its own blocks have this era or a later one. */
+    uint32_t first_era;
     uint32_t unused;
     uint32_t process;       /* of `tidemark ctl`: which process is meant; 0: all */
     uint32_t exit;          /* WIRE_EXITING: enum wire_exit */
     uint32_t python_ended;  /* WIRE_EXITING: there is an interpreter, and it has ended */
     uint32_t restart_peak;  /* WIRE_FIGURES: the peak begins anew */
-    uint32_t function;      /* WIRE_LEFT_ALONE: its number; 0: all that are to come */
+    uint32_t function;      /* WIRE_LEFT_ALONE: its number; 0: all in files that are loaded later */
     uint32_t reason;        /* WIRE_LEFT_ALONE: enum wire_left; WIRE_LEFT_OUT: enum wire_out */
-    uint32_t missed_before; /* WIRE_BOUND: what the library called before was missed */
-    /* Of the thread that asks, unless it is `tidemark ctl`: */
+    uint32_t missed_before; /* WIRE_BOUND: earlier calls of the library were missed */
+    /* About the thread that asks, unless it is `tidemark ctl`: */
     uint32_t thread;         /* its tid */
     uint64_t thread_pointer; /* near which its thread-local storage is */
-    uint64_t stack;          /* WIRE_EXITING: from here on are the program's frames */
+    uint64_t stack;          /* WIRE_EXITING: the program's frames begin here */
     struct wire_held held;   /* WIRE_SNAPSHOT, WIRE_EXITING */
     char key[WIRE_KEY_SIZE];
 };

@@ -1,12 +1,11 @@
 /*
- * routes: where calls of the functions that programs call most go.
+ * routes: where calls of the most frequently called functions go.
  *
  * Each of these functions of the recorder is one jump through a word of this page, which the
- * program and the collector share. So whoever changes the word changes what a call costs: while the
- * recorder is dormant the words lead to the functions next in line, and a call costs one jump more
- * than without us. The collector only copies words within the page; addresses are the program's.
- *
- * A forked child has its parent's page until it says hello: its addresses are the same.
+ * program and the collector share. Changing the word changes what a call costs: while the recorder
+ * is dormant, the words lead to the next functions, and a call costs one jump more than without us.
+ * The collector only copies words within the page; the addresses are the program's. A forked child
+ * has its parent's page until it connects: its addresses are the same.
  */
 #ifndef TIDE_WIRE_ROUTES_H
 #define TIDE_WIRE_ROUTES_H
@@ -15,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In this order, which arch/MACHINE/routes.c knows by its numbers. */
+/* In this order, whose numbers arch/MACHINE/routes.c knows. */
 #define WIRE_ROUTED(R)                                                                             \
     R(malloc)                                                                                      \
     R(calloc)                                                                                      \
@@ -38,7 +37,7 @@ enum wire_route {
 };
 
 struct wire_routes {
-    _Atomic uint64_t now[WIRE_ROUTES];       /* calls go there */
+    _Atomic uint64_t now[WIRE_ROUTES];       /* where calls go */
     _Atomic uint64_t recording[WIRE_ROUTES]; /* where they go while it records; 0: not known yet */
     _Atomic uint64_t forward[WIRE_ROUTES];   /* and while it does not */
 };

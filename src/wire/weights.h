@@ -1,19 +1,21 @@
 /*
- * weights: what a block that was sampled stands for (run --sample).
+ * weights: how many blocks a sampled block counts for (run --sample).
  *
- * A block of `size` bytes is recorded with probability p = 1 - exp(-size / period), so it stands
- * for 1 / p blocks, and for size / p bytes: sums of these have the right mean. The answer follows
- * from the block alone, so that its free takes away exactly what its allocation added. Numbers of
- * blocks are whole: which way they are rounded depends on the block's address, and is right on
- * average. This is the only place that weighs. The program counts with it and the collector lists
- * live blocks with it, so both must come to the same result: it is made of integers.
+ * A block of `size` bytes is recorded with probability p = 1 - exp(-size / period), so it counts
+ * for 1 / p blocks, and for size / p bytes: sums of these have the right mean. The result depends
+ * on the block alone, so that its free subtracts exactly what its allocation added. Numbers of
+ * blocks are integers: the direction of rounding depends on the block's address, and is right on
+ * average.
+ *
+ * This is the only place that computes weights. The program counts with it and the collector lists
+ * live blocks with it, so both must get the same result: it uses integers only.
  */
 #ifndef TIDE_WIRE_WEIGHTS_H
 #define TIDE_WIRE_WEIGHTS_H
 
 #include <stdint.h>
 
-#define WIRE_PERIOD_MOST (UINT64_C(1) << 30) /* a block stands for so many others at the most */
+#define WIRE_PERIOD_MOST (UINT64_C(1) << 30) /* a block counts for at most so many */
 #define WIRE_SLACK_MOST  UINT64_C(0x7fffffff)
 
 struct wire_weight {
@@ -42,7 +44,7 @@ static inline uint64_t wire_probability(uint64_t size, uint64_t period)
 static inline struct wire_weight wire_weigh(uint64_t period, uint64_t address, uint64_t size,
                                             uint64_t usable)
 {
-    /* The recorder takes a block of no bytes for one of 1. */
+    /* The recorder treats a block of no bytes as one of 1. */
     const uint64_t p = wire_probability(size ? size : 1, period);
     const uint64_t between = (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32; /* times 2^-32 */
     const unsigned __int128 blocks = ((unsigned __int128)1 << 95) / p + between;

@@ -1,4 +1,5 @@
-/* What accounts say of their sites when all has been counted: the peak, sizes and lifetimes. */
+/* Derives from the accounts what their sites had at the peak, their sizes and lifetimes, when
+ * everything has been counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
     }
 }
 
-/* Copies an account; 1 + the ledger's account, or 0: claimed and not used, cells, or not known. */
+/* Copies an account. Returns 1 + number of the ledger's account, or 0: claimed but unused, cells,
+ * or not known. */
 static uint32_t read_account(struct target *t, uint32_t number, struct wire_account *a)
 {
     const volatile struct wire_account *at = accounts_at(t, number);
@@ -54,7 +56,7 @@ static uint32_t read_account(struct target *t, uint32_t number, struct wire_acco
     return accounts_known(&t->accounts, a->owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
 }
 
-/* An account knows the own peak of its site if no other has a part in it. */
+/* An account knows the own peak of its site if no other account has a share in it. */
 static void find_shared(struct target *t, uint32_t number, uint32_t epoch)
 {
     struct wire_account a;
@@ -106,7 +108,7 @@ static void begin_site(struct ledger *l, struct account *a)
     a->at_peak_blocks = 0;
 }
 
-/* Of a site whose own peak is only known from the ends of intervals. */
+/* For a site whose own peak is known only from the ends of intervals. */
 static void raise_own_peak(struct ledger *l, struct account *a, const struct amount *at_peak)
 {
     struct site_amounts m = site_amounts_get(&l->amounts, a);
@@ -174,7 +176,7 @@ void accounts_settle_sites(struct target *t, uint64_t now_ns)
     uint32_t epoch = atomic_load(&totals->peak_epoch);
     if (atomic_load(&totals->live_bytes) > atomic_load(&totals->peak_bytes) &&
         (int64_t)atomic_load(&totals->live_bytes) > 0)
-        epoch++; /* it was highest at the end, of which nobody has saved anything */
+        epoch++; /* the peak was at the end, for which nobody has saved anything */
     else if (t->profile.peak_skew_bytes)
         t->profile.peak_skew_bytes += wire_unsure_bytes(atomic_load(&totals->unsure), epoch);
     int64_t live_bytes = (int64_t)settle_at(t, epoch);

@@ -8,11 +8,11 @@
 #include "collect/counting/target.h"
 
 #define UNIT         sizeof(struct wire_account)
-#define LIMITED      (1u << 17) /* accounts, where address space is scarce */
-#define CLAIMED_MOST 64         /* accounts that are claimed for each that is used, at the most */
+#define LIMITED      (1u << 17) /* accounts, if address space is scarce */
+#define CLAIMED_MOST 64         /* at most so many accounts are claimed for each that is used */
 #define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
 #define PENDING_BYTES                                                                              \
-    (8u << 10) /* record/accounts.c: what a thread may not have told of its total */
+    (8u << 10) /* record/accounts.c: what a thread may not have reported of its total */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ void accounts_let_go(const struct accounts *a)
                     MADV_DONTNEED);
 }
 
-/* As the recorder does: from the window before, which is of the same file. */
+/* Maps it as the recorder does: from the window before, which is of the same file. */
 static bool window_map(struct accounts *a, unsigned window)
 {
     size_t size = ((size_t)WIRE_ACCOUNTS_FIRST << window) * UNIT;
@@ -101,7 +101,7 @@ struct wire_totals *accounts_totals(struct target *t)
 const volatile struct wire_account *accounts_at(struct target *t, uint32_t number)
 {
     struct accounts *a = &t->accounts;
-    /* The program writes to that line all the time. */
+    /* The program writes to this cache line all the time. */
     if (number >= a->end)
         a->end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
     if (number < WIRE_ACCOUNT_FIRST || number >= a->end || number >= a->limit)
@@ -113,7 +113,7 @@ const volatile struct wire_account *accounts_at(struct target *t, uint32_t numbe
 }
 
 /* Threads claim accounts 32 at a time, and an account has less than 20 cells of half its size. All
- * accounts in which something was counted are known when this is asked. */
+ * accounts in which something was counted are known when this is called. */
 uint32_t accounts_end(struct target *t)
 {
     const struct accounts *a = &t->accounts;
@@ -156,7 +156,7 @@ void accounts_thaw(struct target *t)
 
 /* --- accounts and sites ----------------------------------------------------------------------- */
 
-/* Of a table by numbers of accounts: what is new is 0. */
+/* An entry of a table by account number; new entries are 0. */
 static uint32_t *at_account(struct by_account *table, uint32_t number)
 {
     if (number >= table->count) {
@@ -179,8 +179,9 @@ uint32_t accounts_known(const struct accounts *a, uint32_t number)
 }
 
 /*
- * The thread that now counts as this owner. NO_THREAD: there is none, or which one it is has not been
- * read yet, in a ring that was another thread's before. Who has read of the next one finds no owner.
+ * The thread that now counts as this owner. NO_THREAD: there is none, or its identity has not been
+ * read yet from a ring that belonged to another thread before. Once the next thread has been read,
+ * no owner is found.
  */
 static uint32_t thread_of(const struct target *t, uint32_t owner)
 {
@@ -193,7 +194,8 @@ static uint32_t thread_of(const struct target *t, uint32_t owner)
     return NO_THREAD;
 }
 
-/* 1 + the ledger's account; 0: not known. `thread`: whose it is; NO_THREAD: to be found out. */
+/* Returns 1 + number of the ledger's account; 0: not known. `thread`: its owner; NO_THREAD: to be
+ * found. */
 static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
 {
     const struct by_account *met = &t->accounts.ledger_accounts;
@@ -225,7 +227,8 @@ bool accounts_site(struct target *t, uint32_t number, uint32_t *site)
     return known != 0;
 }
 
-/* The size that stands for those of an account in packed rows: it is in the bucket of the first. */
+/* Chooses the size that represents those of an account in packed rows: it is in the bucket of the
+ * first. */
 static void set_unit(struct target *t, uint32_t number, struct account *to,
                      const uint64_t columns[COLUMNS])
 {
@@ -262,7 +265,7 @@ static bool is_empty(const uint64_t columns[COLUMNS])
     return true;
 }
 
-/* What a thread did at one of its accounts. */
+/* Adds what a thread did at one of its accounts. */
 static void take_row(struct target *t, uint32_t thread, uint32_t number,
                      const uint64_t columns[COLUMNS])
 {
@@ -270,7 +273,7 @@ static void take_row(struct target *t, uint32_t thread, uint32_t number,
         return;
     if (number < t->accounts.ledger_accounts.count && t->accounts.ledger_accounts.items[number]) {
         apply(t, number, t->accounts.ledger_accounts.items[number], thread, columns);
-        return; /* one of its own, and met before: the account itself need not be read */
+        return; /* its own, and seen before: the account need not be read */
     }
     const volatile struct wire_account *a = accounts_at(t, number);
     if (!a)
@@ -303,7 +306,7 @@ static void take_early(struct target *t)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The row has come of which some was read before: that is taken off it. */
+/* A row has come of which a part was read before: subtracts that part. */
 static void forget_shown(struct accounts *a, uint32_t number, uint64_t columns[COLUMNS])
 {
     uint32_t place = number < a->shown_of.count ? a->shown_of.items[number] : 0;
@@ -348,13 +351,13 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
     take_row(t, r->thread, number, c);
 }
 
-/* 1 + the ledger's account; 0: it was not met yet. */
+/* 1 + number of the ledger's account; 0: not seen yet. */
 static uint32_t known_site(const struct accounts *a, uint32_t number)
 {
     return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
 }
 
-/* The site of a block that a thread speaks of: mostly its own. */
+/* The site of a block that a thread refers to: mostly its own. */
 static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t owner,
                     uint32_t *site)
 {
@@ -431,7 +434,7 @@ static void show(struct target *t, uint32_t thread, uint32_t number, const uint6
     take_row(t, thread, number, more);
 }
 
-/* No row will come. */
+/* No row will come any more. */
 static void take_last(struct target *t, uint32_t thread, uint32_t number,
                       const uint64_t now[COLUMNS])
 {
@@ -554,7 +557,7 @@ void accounts_begin_era(struct target *t, uint64_t now_ns)
     if (now_ns < last_ns + (least_ns > ERA_LEAST_NS ? least_ns : ERA_LEAST_NS) ||
         t->eras.now >= WIRE_ERA_MOST)
         return;
-    /* Unless the program was faster to move the tick, and with it the era. */
+    /* Unless the program advanced the tick first, and with it the era. */
     if (atomic_compare_exchange_strong(&h->moment, &moment, moment + 1))
         eras_begin(&t->eras, now_ns, t->tick, true);
 }

@@ -8,7 +8,7 @@
 #include "collect/counting/target.h"
 #include "collect/proc/pagemap.h"
 
-#define WINDOW_BITS 17 /* addresses whose blocks are put in order at a time */
+#define WINDOW_BITS 17 /* so many addresses are sorted at a time */
 #define WINDOW      (UINT64_C(1) << WINDOW_BITS)
 #define PLACES      (WINDOW / 8)
 #define KEPT_MOST   (1u << 17) /* blocks: 5 MiB */
@@ -16,13 +16,13 @@
 #define REACH (UINT64_C(1) << 15)
 static_assert(WIRE_TOLD_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REACH");
 
-/* --- all, in order ---------------------------------------------------------------------------- */
+/* --- all blocks, in order --------------------------------------------------------------------- */
 
-/* A part of a region, and which of its pages have anything in them. */
+/* A part of a region, and which of its pages have contents. */
 struct part {
     struct wire_index_part of;
     struct page_runs runs;
-    size_t run; /* the first that does not end before the window */
+    size_t run; /* the first run that does not end before the window */
 };
 
 /* Which blocks are wanted of all, and what is done with each. */
@@ -73,7 +73,8 @@ static void window_visit(struct window *w)
             struct block *b = &w->blocks[i * 64 + (unsigned)__builtin_ctzll(w->taken[i])];
             bool inherited = b->birth < w->first_era;
             uint32_t now = eras_now(&w->reading->target->eras);
-            b->birth = b->birth < now ? b->birth : now; /* it runs on, and may be ahead of us */
+            /* The program runs, and may be ahead of us. */
+            b->birth = b->birth < now ? b->birth : now;
             const struct question *q = w->question;
             if (q->skim && b->address >= w->wanted)
                 w->wanted = q->skim(q->context, b);
@@ -211,7 +212,7 @@ out:
 
 /* --- run --sample ----------------------------------------------------------------------------- */
 
-#define SAMPLE_BITS_MOST 24 /* of the places that the table may have */
+#define SAMPLE_BITS_MOST 24 /* limit of the table's size */
 
 struct listing {
     VEC(struct block) blocks; /* of each, `site` is the account */
@@ -225,7 +226,7 @@ static void list(void *context, const struct block *b, uint32_t account)
     listed->site = account;
 }
 
-/* The table of blocks that were recorded; false: it cannot be read. */
+/* Reads the table of recorded blocks; false: it cannot be read. */
 static bool read_table(struct block_reading *k)
 {
     struct wire_block piece[BLOCK_READING_PIECE / sizeof(struct wire_block)];
@@ -372,7 +373,7 @@ bool block_index_near(struct target *t, const uint64_t *addresses, size_t count,
     return read_all(t, &q);
 }
 
-/* --- one -------------------------------------------------------------------------------------- */
+/* --- one block -------------------------------------------------------------------------------- */
 
 /* The last block that begins at or before an address. */
 struct nearest {
@@ -393,9 +394,9 @@ static void keep_nearest(void *context, const struct block *b, uint32_t account)
     n->any = true;
 }
 
-#define SLOTS_BACK 128 /* of large blocks, read at a time */
+#define SLOTS_BACK 128 /* slots of large blocks, read at a time */
 
-/* Slots of one part in which the block may begin. */
+/* Reads the slots of one part in which the block may begin. */
 static void look_in_part(struct block_reading *k, const struct wire_index_part *p, uint64_t address,
                          uint64_t lowest)
 {
@@ -419,7 +420,7 @@ static void look_in_part(struct block_reading *k, const struct wire_index_part *
     }
 }
 
-/* A told block whose size its slot has no room for may begin far before the address. */
+/* A told block whose size does not fit into its slot may begin far before the address. */
 static void look_for_wide(struct block_reading *k, uint64_t address)
 {
     const struct target *t = k->target;

@@ -32,14 +32,14 @@ struct block_copy {
     VEC(struct copied_block) blocks;
 };
 
-/* `inherited`: the block was there when the process was forked; it has no site then. */
+/* `inherited`: the block existed when the process was forked; then it has no site. */
 typedef void block_visit(void *context, const struct block *b, bool inherited);
 
 /* Calls `visit` for each live block, in order of address. false: the program's memory cannot be
- * read, or it is gone, and there may have been others. */
+ * read, or is gone, so some blocks may be missing. */
 bool block_index_each(struct target *t, block_visit *visit, void *context);
-/* The same for whom a few are enough: `visit` says from which address on the next one is wanted.
- * What comes before that is hardly looked at. */
+/* The same for callers that need few blocks: `visit` returns the address from which on the next
+ * block is wanted. What comes before that is skipped cheaply. */
 typedef uint64_t block_skim(void *context, const struct block *b);
 bool block_index_skim(struct target *t, block_skim *visit, void *context);
 /* block_index_each for whom only blocks matter that hold one of these addresses, which are in order:
@@ -51,10 +51,9 @@ bool block_index_near(struct target *t, const uint64_t *addresses, size_t count,
  * one. Calls may be nested. */
 void block_index_hold(struct target *t);
 void block_index_release(struct target *t);
-/* The block that holds an address now, looked for down to `lowest`; false: there is none. */
+/* The block that contains an address now, searched for down to `lowest`; false: there is none. */
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out);
-/* The live blocks that there are, without reading any: as they were counted, and those that it
- * inherited. */
+/* The number of live blocks, without reading any: as counted; and of inherited ones. */
 uint64_t block_index_count(const struct target *t);
 uint64_t block_index_count_inherited(const struct target *t);
 

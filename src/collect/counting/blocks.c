@@ -11,7 +11,7 @@ static size_t home_of(const struct blocks *t, uint64_t key)
     return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (t->size - 1);
 }
 
-/* Where the block of a key is, or where it would be. */
+/* The entry of a key, or where it would be. */
 static struct block *place_of(const struct blocks *t, uint64_t key)
 {
     size_t at = home_of(t, key);
@@ -47,7 +47,7 @@ bool blocks_put(struct blocks *t, const struct block *b, struct block *old)
     return replaces;
 }
 
-/* Those that follow without a gap move up, unless they would come before their home. */
+/* Moves up the entries that follow without a gap, unless they would come before their home. */
 static void close_gap(struct blocks *t, size_t gap)
 {
     const size_t mask = t->size - 1;

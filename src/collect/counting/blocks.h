@@ -1,9 +1,6 @@
 /*
- * blocks: live blocks by address, where nobody else has them: of pools, and of files that are
- * imported.
- *
- * A hash table with open addressing, of 32 bytes a place, at most seven eighths full. Not
- * thread-safe.
+ * blocks: live blocks by address, for pools and imported files, where nobody else keeps them. A
+ * hash table with open addressing, 32 bytes per entry, at most seven eighths full. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_BLOCKS_H
 #define TIDE_COLLECT_COUNTING_BLOCKS_H
@@ -15,16 +12,16 @@
 struct block {
     uint64_t address, size, usable;
     uint32_t site;
-    uint32_t birth; /* its era: eras.h */
+    uint32_t birth; /* its era (eras.h) */
 };
 
 struct blocks {
-    struct block *places; /* `address` is that of the block + 1; 0: there is none here */
-    size_t size;          /* places: a power of 2, or 0 */
+    struct block *places; /* `address` is that of the block + 1; 0: empty */
+    size_t size;          /* number of entries: a power of 2, or 0 */
     uint64_t count;
 };
 
-/* Adds a block. If there is one at its address, *old is that one, which is replaced, and the answer
+/* Adds a block. If there is one at its address, it is replaced and returned in *old, and the result
  * is true. */
 bool blocks_put(struct blocks *t, const struct block *b, struct block *old);
 /* Removes the block at an address into *out; false: there is none. */

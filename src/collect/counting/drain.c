@@ -1,23 +1,24 @@
 /*
  * drain: from records in rings to entries in the ledger.
  *
- * Within a ring records are in the thread's order. Between rings they are read in the order of their
- * sequence numbers (wire/layout.h). A pass notes how far every ring is, then looks again how far they
- * are: what the first look's records depend on was there by the second. So it reads, in order, until
- * all that the first look saw is done.
+ * Within a ring, records are in the thread's order. Records of different rings are read in the
+ * order of their sequence numbers (wire/layout.h). A pass notes how far every ring has been
+ * written, and then does so again: whatever the records of the first reading depend on exists by
+ * the second. So it reads, in order, until everything from the first reading is done.
  */
 #include <string.h>
 
 #include "collect/counting/ring_records.h"
 #include "collect/counting/target.h"
 
-/* volatile: the program could change a word between two reads of it, and we must not see both */
+/* volatile: the program could change a word between two reads of it, and we must not see both
+ * values. */
 static inline uint64_t word_at(const struct reader *r, unsigned i)
 {
     return ((const volatile uint64_t *)r->chunk)[r->at % WIRE_CHUNK_WORDS + i];
 }
 
-/* At the beginning of a chunk: finds it. false: the program says nonsense about where it is. */
+/* Finds the chunk, at its beginning. false: the program says nonsense about where it is. */
 static bool enter_chunk(struct reader *r)
 {
     unsigned place = atomic_load_explicit(&r->ring->order[r->at / WIRE_CHUNK_WORDS % WIRE_ORDER],
@@ -26,13 +27,14 @@ static bool enter_chunk(struct reader *r)
     return place < WIRE_CHUNKS;
 }
 
-/* Is the record about the ring's thread or what it did? A ring says whose it is before that. */
+/* Is the record about the ring's thread or what it did? A ring first says whose it is. */
 static bool has_subject(unsigned kind)
 {
     return kind != WIRE_TICK && kind != WIRE_SEQUENCE && kind != WIRE_PAD;
 }
 
-/* Reads a record into `w`; its kind, or WIRE_NOTHING: the ring is damaged, and not read any more. */
+/* Reads a record into `w`. Returns its kind, or WIRE_NOTHING: the ring is damaged, and is not read
+ * any more. */
 static unsigned next_record(struct target *t, struct reader *r, uint64_t w[WIRE_RECORD_MAX])
 {
     unsigned kind = WIRE_NOTHING, words = 0;
@@ -56,8 +58,8 @@ static unsigned next_record(struct target *t, struct reader *r, uint64_t w[WIRE_
 }
 
 /*
- * A ring's records, not beyond tick `limit` nor sequence number `until`. At least one record is read
- * if the ring has any.
+ * Reads a ring's records, not beyond tick `limit` nor sequence number `until`; at least one if
+ * there is any.
  */
 static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint64_t until,
                        uint64_t now_ns)
@@ -114,7 +116,7 @@ static void drain_until(struct target *t, uint32_t limit, uint64_t now_ns)
 {
     for (;;) {
         struct reader *behind = NULL;
-        uint64_t until = UINT64_MAX; /* the next one's number */
+        uint64_t until = UINT64_MAX; /* the next ring's number */
         bool due = false;
         for (size_t i = 0; i < t->active.count; i++) {
             struct reader *r = t->active.items[i];
@@ -142,15 +144,15 @@ static uint64_t written_in(struct target *t, struct reader *r)
         r->damaged = true;
         t->ledger.lost_events++;
     }
-    if (r->damaged) { /* we cannot make sense of it, but its thread must not wait for us */
+    if (r->damaged) { /* we cannot interpret it, but its thread must not wait for us */
         r->at = written;
         atomic_store_explicit(&r->ring->read, written, memory_order_release);
     }
     return written;
 }
 
-/* How far rings may be read. After it was noted what is due, of whichever ring: what came before that
- * in sequence is then among it. */
+/* Notes how far rings may be read. It is called after the due records of all rings were noted:
+ * whatever comes before these in sequence is then included. */
 static void find_heads(struct target *t)
 {
     t->active.count = 0;
@@ -162,13 +164,14 @@ static void find_heads(struct target *t)
     }
 }
 
-#define LOOKS       8
-#define PATIENCE_NS 50000000   /* for threads that have not noticed that an interval has ended, */
-#define TELLING_NS  1000000000 /* and for those that are just telling what they did before */
+#define LOOKS 8
+/* How long to wait for threads that have not noticed the end of an interval,. */
+#define PATIENCE_NS 50000000
+#define TELLING_NS  1000000000 /* and for those that are just reporting what they did before */
 
-/* Is it better to look at the accounts later? Of one thread alone: what several tell of one block is
- * to be read in about the order in which it happened. The last boundary alone may be put off: what
- * comes after it is not read meanwhile. */
+/* Is it better to read the accounts later? Only for a single thread: what several threads report
+ * about one block must be read in about the order in which it happened. Only the last boundary may
+ * be put off, because what comes after it is not read meanwhile. */
 static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 {
     const struct boundary *b = &t->boundaries.items[i];
@@ -188,8 +191,9 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
     return only && only->tick <= b->tick && dirty && dirty != WIRE_LAST;
 }
 
-/* At the end of an interval: what threads have counted that have not noticed it yet. One that is
- * just noticing writes rows, which are read then; false: one is still at it. */
+/* Reads, at the end of an interval, what threads have counted that have not noticed it yet. A
+ * thread that is just noticing it writes rows, which are read then; false: a thread is still
+ * writing. */
 static bool look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
 {
     bool again = true;
@@ -220,7 +224,7 @@ void drain_look(struct target *t, uint64_t now_ns)
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
 {
     uint64_t words = 0;
-    size_t held = 0; /* boundaries: left for a later pass */
+    size_t held = 0; /* number of boundaries left for a later pass */
     t->pass_words = 0;
     accounts_note_counters(t);
     uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
@@ -256,8 +260,9 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     }
     t->boundaries.count = held;
     accounts_begin_era(t, now_ns);
-    /* Marks that were made since the boundaries were looked at get theirs in the next pass; what
-     * follows them has to wait for it. After the last look at how far rings were written. */
+    /* Marks that were made since the boundaries were read get theirs in the next pass, and what
+     * follows them has to wait for it. This must come after the last reading of how far rings were
+     * written. */
     uint32_t made = atomic_load(&t->header->tick);
     uint32_t limit = held ? t->boundaries.items[0].tick : t->tick;
     drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX, now_ns);

@@ -2,8 +2,7 @@
 
 #define CROWD_LEAST 16384
 
-/* The first era of an interval stays. Others go if what comes before would not last too long
- * without them. */
+/* Keeps the first era of an interval. Drops others if the era before would not become too long. */
 static void thin_out(struct eras *b)
 {
     uint64_t now_ns = vec_last(&b->eras)->start_ns;
@@ -51,7 +50,7 @@ void eras_release(struct eras *b)
 size_t eras_search(const struct eras *b, uint32_t number)
 {
     size_t low = 0,
-           high = b->eras.count; /* the last whose number is not larger is in [low, high) */
+           high = b->eras.count; /* the last one with a number not above it is in [low, high) */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (b->eras.items[middle].number <= number)

@@ -1,10 +1,10 @@
 /*
- * inherit: what a forked child has of its parent.
+ * inherit: what a forked child has from its parent.
  *
- * When a process is about to fork, what it has mapped and how much is live is noted. A child that
- * later says hello gets the note. Its copy of the block index tells which of its frees are of blocks
- * that it inherited. Most children execute another program and never ask; their notes make room for
- * later ones.
+ * When a process is about to fork, its mappings and live totals are stored as an image. A child
+ * that connects later gets the image. Its copy of the block index shows which of its frees are of
+ * inherited blocks. Most children execute another program and never connect; their images make room
+ * for later ones.
  */
 #ifndef TIDE_COLLECT_COUNTING_INHERIT_H
 #define TIDE_COLLECT_COUNTING_INHERIT_H
@@ -15,12 +15,12 @@
 
 struct target;
 
-/* What was live when the process forked, for a child that may yet say hello. */
+/* What was live when the process forked, for a child that may still connect. */
 struct fork_image {
     uint32_t number;
     struct amount live;
     struct address_set maps, loader; /* as in the target */
-    size_t bytes;                    /* that it takes here */
+    size_t bytes;                    /* memory that it takes here */
 };
 
 struct inheritance {
@@ -29,10 +29,11 @@ struct inheritance {
     bool unknown;                  /* it was forked, and what it inherited is not known */
 };
 
-/* `child` was made by the parent's fork of that number: hands over what was live then. */
+/* `child` was created by the parent's fork of that number: passes on what was live then. */
 void inherit_hand_over(struct target *parent, uint32_t number, struct target *child);
 void inherit_fork(struct target *t, uint32_t number); /* the process is about to fork */
-/* Gives back all images but the last ones, of at most so many bytes; how many those have. */
+/* Frees all images except the last ones of at most so many bytes; returns how many bytes those
+ * have. */
 size_t inherit_keep(struct inheritance *i, size_t bytes);
 void inherit_release(struct inheritance *i);
 

@@ -44,7 +44,7 @@ static struct units units_of(const struct ledger *l)
                           sizeof *l->accounts.items, l->accounts.count};
 }
 
-/* Slice i and the next become one, in i. The next is left empty. */
+/* Merges slice i and the next into i. The next is left empty. */
 static void merge_pair(struct interval_log *t, size_t i, const struct units *units)
 {
     struct slice a = t->slices.items[i], b = t->slices.items[i + 1], sum = b;
@@ -83,7 +83,7 @@ static bool has_too_many_rows(const struct interval_log *t, const struct ledger 
     return t->bytes > INTERVAL_LOG_ROOM(l->accounts.count);
 }
 
-/* The slice that is merged with its next at the least cost; the last one: none can be. */
+/* The slice that can be merged with its next at the least cost; the last one if none can. */
 static size_t cheapest(const struct interval_log *t)
 {
     const struct slice *s = t->slices.items;
@@ -124,7 +124,7 @@ void interval_log_let_go(struct interval_log *t, uint32_t tick)
 
 size_t interval_log_find(const struct interval_log *t, uint32_t tick)
 {
-    size_t at; /* the first that has this tick, or a later one */
+    size_t at; /* index of the first with this tick or a later one */
     BISECT(at, t->slices.count, t->slices.items[at].tick < tick);
     return at < t->slices.count ? at + 1 : at;
 }

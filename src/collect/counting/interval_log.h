@@ -2,9 +2,8 @@
  * interval_log: the interval log while it is being written.
  *
  * Intervals start short. When there are too many of them, or too many rows in them, neighbours are
- * merged and the length doubles, so that what is kept depends on the number of sites and not on how
- * long the run takes. Rows are held packed (store/rows.h). The end of an interval that is a mark's
- * stays.
+ * merged and the length doubles, so memory depends on the number of sites and not on the length of
+ * the run. Rows are held packed (store/rows.h). The end of an interval at a mark is kept.
  */
 #ifndef TIDE_COLLECT_COUNTING_INTERVAL_LOG_H
 #define TIDE_COLLECT_COUNTING_INTERVAL_LOG_H
@@ -15,18 +14,19 @@
 
 /*
  * There are between MAX / 2 and MAX intervals; once rows took too much room, between MIN / 2 and
- * MIN. At the end MAX / 2 or MIN / 2 at most, and fewer where rows are large, but LEAST.
+ * MIN. At the end there are at most MAX / 2 or MIN / 2, and fewer if rows are large, but at least
+ * LEAST.
  */
 #define INTERVAL_LOG_MAX   128
 #define INTERVAL_LOG_MIN   24
 #define INTERVAL_LOG_LEAST 8
-/* Intervals that end at marks and stay; later marks are as exact as the interval they fall into. A
- * program may move its tick as it likes, but not fill our memory by it. */
+/* How many intervals that end at marks are kept; later marks are as exact as the interval they fall
+ * into. A program may advance its tick as it likes, but must not fill our memory that way. */
 #define INTERVAL_LOG_KEPT (1u << 18)
 /* An interval is at least this long for each row of the last one. A row costs a tenth of it: it is
- * told, counted, packed, and packed again when neighbours are merged. */
+ * reported, counted, packed, and packed again when neighbours are merged. */
 #define INTERVAL_LOG_ROW_NS 4000
-/* Bytes of rows. */
+/* Limits of the bytes of rows. */
 #define INTERVAL_LOG_ROOM(sites)    (((size_t)256 << 10) + 64 * (sites))
 #define INTERVAL_LOG_SETTLED(sites) (((size_t)256 << 10) + 48 * (sites))
 
@@ -35,8 +35,8 @@ struct slice {
     struct strbuf rows;
     size_t row_count;
     uint32_t tick; /* the last one that belongs to it */
-    bool kept;     /* ends at a mark: not to be merged with the next */
-    uint64_t live_bytes, live_blocks, allocations; /* at its end; the latter since the start */
+    bool kept;     /* it ends at a mark: not to be merged with the next */
+    uint64_t live_bytes, live_blocks, allocations; /* at its end; the last since the start */
 };
 
 struct interval_log {
@@ -45,7 +45,7 @@ struct interval_log {
     size_t bytes;         /* of rows */
     uint64_t next_end_ns; /* when the open interval is due to end */
     bool crowded;         /* rows took too much room */
-    size_t kept;          /* slices that are */
+    size_t kept;          /* number of slices that are kept */
 };
 
 void interval_log_init(struct interval_log *t, uint64_t length_ns);
@@ -53,11 +53,12 @@ void interval_log_release(struct interval_log *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
                         bool kept);
-/* No mark after all ended the slice with that tick. */
+/* The slice with that tick did not end at a mark after all. */
 void interval_log_let_go(struct interval_log *t, uint32_t tick);
 /* The number of intervals up to the end of the one with that tick. */
 size_t interval_log_find(const struct interval_log *t, uint32_t tick);
-/* At the end: so few intervals that a file's size does not hang on when the run ended. */
+/* Reduces the number of intervals at the end, so that a file's size does not depend on when the run
+ * ended. */
 void interval_log_settle(struct interval_log *t, const struct ledger *l);
 
 #endif

@@ -39,7 +39,7 @@ void ledger_release(struct ledger *l)
     vec_release(&l->counted_lives);
 }
 
-/* A table in pages of its own: it grows without being copied, and what is new is 0. */
+/* A table in pages of its own: it grows without being copied, and new entries are 0. */
 static void *grow_table(void *items, size_t had, size_t size)
 {
     void *larger =
@@ -47,7 +47,8 @@ static void *grow_table(void *items, size_t had, size_t size)
             : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     must_alloc(larger == MAP_FAILED ? NULL : larger);
     if (size >= HUGE_PAGE)
-        madvise(larger, size, MADV_HUGEPAGE); /* else each would want an entry of the TLB */
+        /* Otherwise each access would need a TLB entry of its own. */
+        madvise(larger, size, MADV_HUGEPAGE);
     return larger;
 }
 
@@ -91,7 +92,7 @@ uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enu
     return map_get(&l->others, key_of(node, thread, domain));
 }
 
-/* Where the number of a site's account is, or is to be; *base: what is to be taken off it. */
+/* Where the number of a site's account is, or will be; *base: what to subtract from it. */
 static uint32_t *number_of(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                            uint32_t *base)
 {
@@ -118,7 +119,7 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     *a = (struct account){
         .node = node, .thread = thread, .domain = (uint8_t)domain, .stack_state = (uint8_t)state};
     if (domain != DOMAIN_HEAP || !l->peak_is_told)
-        site_amounts_widen(&l->amounts, a); /* they are told block by block */
+        site_amounts_widen(&l->amounts, a); /* they are reported block by block */
     return (uint32_t)(l->accounts.count - 1);
 }
 
@@ -147,7 +148,7 @@ struct delta ledger_delta(const struct ledger *l, uint32_t account)
     return deltas_get(&l->deltas, &l->accounts.items[account]);
 }
 
-/* More is live at a site: is it, and is the heap, higher than ever? */
+/* More is live at a site: is the site's value, or the heap's, a new maximum? */
 static inline void after_growth(struct ledger *l, struct site_amounts *m)
 {
     if (m->live.bytes > m->own_peak_bytes) {
@@ -164,8 +165,8 @@ static inline void after_growth(struct ledger *l, struct site_amounts *m)
     }
 }
 
-/* A site with several sizes counts all from then on: which bucket comes next cannot be guessed,
- * and a wrong guess would cost more than counting. */
+/* A site with several sizes counts all of them from then on: the next bucket cannot be predicted,
+ * and a wrong prediction would cost more than counting. */
 static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size)
 {
     unsigned bucket = size_bucket(size);
@@ -192,7 +193,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     delta[COL_REALLOCS] += by_realloc;
     bool heap = domain_is_live(a->domain);
     if (!heap || l->peak_is_told ||
-        l->live.bytes + size <= l->peak_bytes) /* else the peak is after this */
+        l->live.bytes + size <= l->peak_bytes) /* otherwise the peak is after this */
         before_change(l, m);
     m->live.bytes += size;
     m->live.blocks++;
@@ -267,7 +268,8 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     struct account *a = &l->accounts.items[account];
     struct site_amounts *m = amounts_of(l, a);
     uint64_t *delta = delta_of(l, a);
-    delta[COL_FREES]--; /* may have been an earlier interval's: differences add up all the same */
+    /* The free may have been in an earlier interval: differences add up all the same. */
+    delta[COL_FREES]--;
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= usable;
     before_change(l, m);
@@ -424,7 +426,8 @@ static struct site site_of(const struct ledger *l, uint32_t account, uint32_t jo
     return s;
 }
 
-#define GIVEN_BACK ((size_t)3 << 20) /* bytes of accounts at a time: whole ones and whole pages */
+/* Bytes of accounts freed at a time: whole accounts and whole pages. */
+#define GIVEN_BACK ((size_t)3 << 20)
 
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined)
 {

@@ -1,15 +1,14 @@
 /*
- * ledger: what each site has allocated and freed, in this interval and over all; and the peak.
+ * ledger: what each site has allocated and freed, in this interval and in total; and the peak. A
+ * site is one (stack, thread, domain).
  *
- * A site is one (stack, thread, domain). Of the heap of a program that is recorded, the ledger is told
- * rows of counters; of all else (mappings, pools, imports) every allocation and free, in order.
+ * For the heap of a recorded program, the ledger receives rows of counters; for everything else
+ * (mappings, pools, imports) every allocation and free, in order.
  *
- * What was live at the peak, where it is not told: `peak_epoch` counts the moments at which
- * the live total reached a new height. A site whose live value is about to change first saves it,
- * if its saved value is from an earlier epoch. At the end, a site whose saved epoch is the last one
- * had `saved` at the peak; any other has not changed since and had what it has now.
- *
- * Not thread-safe.
+ * If the program does not report the peak itself: `peak_epoch` counts the moments at which the live
+ * total reached a new maximum. A site whose live value is about to change first saves it, if its
+ * saved value is from an earlier epoch. At the end, a site whose saved epoch is the last one had
+ * `saved` at the peak; any other has not changed since and had what it has now. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_LEDGER_H
 #define TIDE_COLLECT_COUNTING_LEDGER_H
@@ -23,7 +22,7 @@
 #include "store/buckets.h"
 #include "store/recording.h"
 
-/* What was sampled of a process in all. */
+/* The sums of all samples of a process. */
 struct sample_sums {
     uint64_t cpu_ns, cpu_samples, kernel_ns, faults, fault_bytes;
 };
@@ -32,74 +31,75 @@ enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 
 struct ledger {
     VEC(struct account) accounts;
-    struct wide_amounts amounts; /* of accounts that need them */
-    /* By node: 1 + the first account there, which mostly is the only one; 0: there is none. Nodes
-     * are met in order, and are next to each other here. */
+    struct wide_amounts amounts; /* for accounts that need them */
+    /* By node: 1 + the first account there, which is mostly the only one; 0: none. Nodes are seen
+     * in order, so their entries are next to each other. */
     struct {
         uint32_t *items;
         size_t count;
     } at_node;
-    struct map others;    /* domain | thread | node -> account, of those that are not the first */
+    struct map others;    /* (domain, thread, node) -> account, for those that are not the first */
     struct deltas deltas; /* of the open interval */
     bool timed;         /* stacks of CPU time are the program's own: its timers took the samples */
-    struct amount live; /* the heap's, and Python's arenas; other mappings do not count */
+    struct amount live; /* of the heap, and of Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
-    uint64_t interval_peak_bytes;  /* of the open interval, since ledger_watch if that was later */
-    uint64_t unwatched_peak_bytes; /* and before it */
+    /* Of the open interval, or since ledger_watch if that was later. */
+    uint64_t interval_peak_bytes;
+    uint64_t unwatched_peak_bytes; /* the same before ledger_watch */
     uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
     uint64_t allocations, allocated_bytes;
-    bool peak_is_told; /* the program knows the peak, and tells peak_epoch */
+    bool peak_is_told; /* the program itself knows the peak, and reports peak_epoch */
     struct histogram histogram;
     /* Of blocks that the program counted itself (accounts_settle_sites), in no order. */
     struct bucket_rows counted_sizes, counted_lives;
-    /* of the open interval */
+    /* Of the open interval. */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
 };
 
 void ledger_init(struct ledger *l);
 void ledger_release(struct ledger *l);
-/* The last interval has ended: gives back what is needed to count more. */
+/* The last interval has ended: frees what is needed only for counting. */
 void ledger_close(struct ledger *l);
 
 /* The account's number; MAP_NONE: there is none yet. */
 uint32_t ledger_find(const struct ledger *l, uint32_t node, uint32_t thread, enum domain domain);
-/* The account's number, made if there is none. */
+/* The account's number; it is added if there is none. */
 uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum domain domain,
                         enum stack_state state);
 void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                   bool by_realloc);
 void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable,
                  bool temporary);
-/* What the program counted at an account of the heap. */
+/* Adds what the program counted at an account of the heap. */
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS]);
 
-/* What happened at a site in the interval that is open. */
+/* What happened at a site in the open interval. */
 struct delta ledger_delta(const struct ledger *l, uint32_t account);
-/* Takes back a ledger_free that turned out not to have happened. */
+/* Undoes a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
-/* Part of a block goes (of a mapping, that is): bytes without a free. */
+/* A part of a block (of a mapping) is gone: bytes without a free. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
-/* Fills the profile's sites, and gives the memory of the accounts back on the way: both at once
- * would be much. `joined`: what is to be added to the nodes of samples
- * (collect/counting/stack_tree.h). Last of all. */
+/* Fills the profile's sites, and frees the memory of the accounts on the way, because both at once
+ * would be much. `joined`: what to add to the nodes of samples (collect/counting/stack_tree.h).
+ * Call it last. */
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(struct ledger *l, struct profile *p);
-/* Is a site's stack in the collector's tree of sampled stacks, and not in the program's? */
+/* Is a site's stack in the collector's tree of sampled stacks, rather than in the program's? */
 static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t domain)
 {
     return domain_is_sampled(domain) && !(l->timed && domain == DOMAIN_CPU);
 }
-/* Samples, worth `amount` in all: CPU time, or what page faults made resident. `kind`: the column
- * that counts them apart, or COLUMNS. */
+/* Adds samples, worth `amount` together: CPU time, or what page faults made resident. `kind`: the
+ * column that counts them separately, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind);
-/* The open interval ends: its peak. */
+/* The open interval ends; returns its peak. */
 uint64_t ledger_end_interval(struct ledger *l);
-/* The highest the live total was since ledger_watch, or the start. */
+/* The highest live total since ledger_watch, or since the start. */
 uint64_t ledger_watched_peak(const struct ledger *l);
 void ledger_watch(struct ledger *l);
 
@@ -108,13 +108,14 @@ static inline struct amount ledger_live(const struct ledger *l, const struct acc
 {
     return site_amounts_live(&l->amounts, a);
 }
-/* What the account's site had when the process's live total was highest. */
+/* What the account's site had at the process's peak. */
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
 /* The site as it is now; its at_peak_* are what was saved last. */
 struct site ledger_site(const struct ledger *l, uint32_t account);
-/* Gives all of a site's samples another worth. */
+/* Changes the worth of all samples of a site. */
 void ledger_set_unit(struct ledger *l, uint32_t account, uint64_t bytes);
-/* The open interval ends: the most that was live at a site whose blocks the program counts. */
+/* The open interval ends: notes the highest live value of a site whose blocks the program
+ * counts. */
 void ledger_note_own_peak(struct ledger *l, struct account *a);
 
 #endif

@@ -6,8 +6,8 @@
 #include "collect/counting/weights.h"
 #include "store/rows.h"
 
-/* The tick that stands for a slice is its last. The open one has none yet: the present stands for
- * it. */
+/* A slice is represented by its last tick. The open one has none yet, so the present tick is
+ * used. */
 static uint32_t tick_of(const struct target *t, const struct era *e)
 {
     size_t end = interval_log_find(&t->timeline, e->tick);
@@ -91,7 +91,7 @@ static void take(void *context, const struct block *b, bool inherited)
     live_summary_add(k->live_summary, k->target, b, REACH_UNKNOWN, 0);
 }
 
-/* What the heap's sites have; arenas of CPython hold no blocks. */
+/* What the heap's sites have; arenas of CPython contain no blocks. */
 static struct amount counted(const struct target *t)
 {
     struct amount sum = {0};
@@ -115,7 +115,7 @@ bool live_summary_take(struct live_summary *s, struct target *t, enum scan_kind 
     return known && k.sum.bytes == sum.bytes && k.sum.blocks == sum.blocks;
 }
 
-/* What is left of a site, and what was allocated there at a tick or later. */
+/* Derives a row from what is left of a site and what was allocated there at a tick or later. */
 static void derive_row(struct live_summary *s, struct amount *left, uint32_t site, uint32_t tick,
                        uint64_t time_ns, const uint64_t columns[COLUMNS])
 {
@@ -196,7 +196,7 @@ static uint32_t interval_of(const struct target *t, uint32_t tick)
     return end ? (uint32_t)(end - 1) : 0;
 }
 
-/* The rows of a scan with this site begin here, or would. */
+/* The index at which rows of a scan with this site begin, or would. */
 static size_t first_of_site(const struct profile *p, const struct scan *s, uint32_t site)
 {
     size_t at;
@@ -217,7 +217,7 @@ static void subtract(struct live_row *from, const struct live_row *r)
     from->usable -= r->usable;
 }
 
-/* Adds what is in hand to a field of a row, and takes from it what it has of the debt. */
+/* Adds what is in hand to a field of a row, and subtracts the debt as far as it can. */
 static void pay(uint64_t *field, uint64_t *hand, uint64_t *debt)
 {
     *field += *hand;
@@ -227,10 +227,10 @@ static void pay(uint64_t *field, uint64_t *hand, uint64_t *debt)
     *debt -= paid;
 }
 
-/* Takes `debt` away from the rows of a site, the oldest first. Rows without blocks are empty. */
+/* Subtracts `debt` from the rows of a site, the oldest first. Rows without blocks become empty. */
 static void take_away(struct live_row *rows, size_t count, struct live_row debt)
 {
-    struct live_row hand = {0}; /* what rows held whose blocks are all taken */
+    struct live_row hand = {0}; /* what was in rows whose blocks are all subtracted */
     for (size_t i = 0; i < count; i++) {
         pay(&rows[i].blocks, &hand.blocks, &debt.blocks);
         if (rows[i].blocks)
@@ -250,7 +250,7 @@ struct remembered {
     VEC(struct live_row) rows;
 };
 
-/* The rows of one site that were allocated before the look. */
+/* The rows of one site that were allocated before the scan. */
 static void remember_site(const struct profile *p, const struct scan *before, struct live_row *left,
                           size_t count, struct remembered *out)
 {
@@ -283,10 +283,10 @@ static void remember_site(const struct profile *p, const struct scan *before, st
 }
 
 /*
- * Nobody looked after destructors had run, but before: what was lost then nobody can have freed, so
- * it is among what is left of its site; the others were reachable. The interval in which a block was
- * born and the one that counts its allocation may differ by a tick, so rows of the same interval
- * are matched first, and then all of the site.
+ * There was no scan after destructors had run, but one before. What was lost then cannot have been
+ * freed since, so it is among what is left of its site; the others were reachable. The interval in
+ * which a block was allocated and the one that counts its allocation may differ by a tick. So rows
+ * of the same interval are matched first, and then all of the site.
  */
 static void remember_reach(struct profile *p, const struct scan *before, size_t first)
 {

@@ -41,8 +41,8 @@ static const struct found_functions *functions_of(struct mark_on *m, const char 
     return &l->functions;
 }
 
-/* The file as we reach it: the program has no name in the loader's list, and names may be relative
- * to where the process is. */
+/* The file as we can reach it: the program has no name in the loader's list, and names may be
+ * relative to the process's folder. */
 static char *path_of(pid_t pid, const char *file, const char *executable)
 {
     if (file[0] == '/')
@@ -91,7 +91,7 @@ const char *mark_on_entered(struct mark_on *m, uint64_t number)
     return m->names[number - 1];
 }
 
-/* --- what came of it -------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static const char *reason(uint32_t why)
 {

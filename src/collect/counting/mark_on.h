@@ -1,7 +1,7 @@
 /*
- * mark_on: the collector's part of `run --mark-on FUNCTION`: knows the names, finds them in the
- * files that processes load (the recorder does the rest: record/mark_on.c), and says in the end
- * what came of each.
+ * mark_on: the collector's part of `run --mark-on FUNCTION`. It knows the names, finds them in the
+ * files that processes load (record/mark_on.c does the rest), and reports at the end what became of
+ * each.
  */
 #ifndef TIDE_COLLECT_COUNTING_MARK_ON_H
 #define TIDE_COLLECT_COUNTING_MARK_ON_H
@@ -14,12 +14,12 @@
 
 struct target;
 
-/* A file and what it has; it is the same file as long as its inode and time are. */
+/* A file and the functions in it; the file is the same as long as its inode and time are. */
 struct looked_in;
 
 struct left_alone {
     pid_t pid;
-    uint32_t number; /* 0: all in files that come later */
+    uint32_t number; /* 0: all in files that are loaded later */
     uint32_t why;
     char *path;
 };
@@ -34,16 +34,17 @@ struct mark_on {
 };
 
 void mark_on_init(struct mark_on *m, const char *const *names, size_t count);
-/* The functions of a file that a process has loaded; returns how many. `file`: as the loader names
- * it, "" for the program. `executable`: the program, NULL if that is not known. */
+/* Finds the functions in a file that a process has loaded; returns how many. `file`: as the loader
+ * names it, "" for the program. `executable`: the program's path, NULL if it is not known. */
 uint32_t mark_on_find(struct mark_on *m, pid_t pid, const char *file, const char *executable,
                       struct wire_function out[WIRE_FUNCTIONS_MAX]);
-/* The recorder did not mark one (0: all that come later), for a reason of enum wire_left. */
+/* The recorder did not mark a function (0: all in files that are loaded later), for a reason of
+ * enum wire_left. */
 void mark_on_left_alone(struct mark_on *m, pid_t pid, const char *file, uint32_t number,
                         uint32_t why);
-/* The label of a mark; NULL: there is no such number. Counts it. */
+/* The label of a mark, which is counted; NULL: there is no such number. */
 const char *mark_on_entered(struct mark_on *m, uint64_t number);
-/* Adds to the profiles' notes what was not found, left alone, or never entered. */
+/* Adds notes to the profiles about functions that were not found, not marked, or never entered. */
 void mark_on_explain(const struct mark_on *m, struct target *const *targets, size_t count,
                      pid_t program);
 

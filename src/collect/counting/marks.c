@@ -24,7 +24,7 @@ static uint32_t text_of(struct target *t, const uint64_t *words)
     return strpool_add(&t->marks.labels, text);
 }
 
-/* What the program says, or the function that was entered. */
+/* The program's label, or the function that was entered. */
 static uint32_t label_of(struct target *t, const uint64_t *words)
 {
     const char *function = mark_on_entered(t->mark_on, words[7]);
@@ -44,9 +44,9 @@ static struct stamp stamp_of(const struct target *t, const uint64_t *words)
         .major_faults = words[6]};
 }
 
-#define REACH 1024 /* marks of other threads that may have come between */
+#define REACH 1024 /* marks of other threads that may come in between */
 
-/* The mark that a note belongs to, which follows it; NULL: it is not there. */
+/* The mark that a note belongs to, which precedes it; NULL: it does not exist. */
 static struct pending_mark *mark_before(struct target *t, uint32_t tick)
 {
     size_t first = t->marks.pending.count > REACH ? t->marks.pending.count - REACH : 0;

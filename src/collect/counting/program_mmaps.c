@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The first range that ends after `address`. */
+/* The index of the first range that ends after `address`. */
 static size_t range_after(const struct program_mmaps *r, uint64_t address)
 {
     size_t at;
@@ -24,8 +24,8 @@ static void insert_at(struct program_mmaps *r, size_t at, struct program_mmap ra
 }
 
 /*
- * A block is a mapping made by one call; unmapping an edge of it makes it smaller. A hole in the
- * middle makes two blocks of it, the second of which brings no bytes of its own.
+ * A block is a mapping made by one call; unmapping one of its ends makes it smaller. A hole in the
+ * middle makes two blocks of it, the second of which adds no bytes.
  */
 void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
                          struct cuts *cuts)

@@ -1,8 +1,8 @@
 /*
- * program_mmaps: the process's own mappings, by address; who mapped each page that is still mapped.
- *
- * Ranges never overlap: mapping over a mapping and unmapping a part of one cut it. In order of
- * address, found by binary search; a process has at most some ten thousand. Not thread-safe.
+ * program_mmaps: the process's own mappings by address: who mapped each page that is still mapped.
+ * Ranges never overlap: mapping over a mapping, or unmapping a part of one, splits it. They are in
+ * order of address and found by binary search; a process has at most some ten thousand. Not
+ * thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_PROGRAM_MMAPS_H
 #define TIDE_COLLECT_COUNTING_PROGRAM_MMAPS_H
@@ -19,10 +19,10 @@ struct program_mmaps {
     VEC(struct program_mmap) items;
 };
 
-/* What one call unmapped, for the case that it is taken back. */
+/* What one call unmapped, in case it has to be undone. */
 struct cut {
     struct program_mmap range;
-    bool whole; /* not a part of a larger one */
+    bool whole; /* a whole mapping, not a part of a larger one */
 };
 
 struct cuts {
@@ -31,10 +31,10 @@ struct cuts {
 
 void program_mmaps_map(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
                        uint32_t account);
-/* `cuts` may be NULL; else it is filled anew. */
+/* `cuts` may be NULL; otherwise it is overwritten. */
 void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
                          struct cuts *cuts);
-/* Undoes it, and empties `cuts`. What was cut out of a range comes back as a range of its own. */
+/* Undoes it, and empties `cuts`. What was cut out of a range becomes a range of its own. */
 void program_mmaps_put_back(struct program_mmaps *r, struct ledger *l, struct cuts *cuts);
 const struct program_mmap *program_mmaps_holding(const struct program_mmaps *r,
                                                  uint64_t address); /* NULL: none */

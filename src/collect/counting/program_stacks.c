@@ -11,10 +11,10 @@
 #define LATE        UINT8_MAX
 #define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
 #define SLOTS_AHEAD (1u << 17)
-#define SLOTS_KEPT  (1u << 19) /* read and still mapped: 4 MiB */
+#define SLOTS_KEPT  (1u << 19) /* slots that were read and are still mapped: 4 MiB */
 #define CUT_WINDOW  (WIRE_WINDOWS - 1)
 
-/* So many slots, and a file of that size may be made: whole windows, the first of them at least. */
+/* How many slots fit if a file of that size can be made: whole windows, at least the first. */
 static uint32_t slots_that_fit(size_t offset)
 {
     struct rlimit limit;
@@ -62,7 +62,8 @@ void program_stacks_release(struct program_stacks *s)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* As the recorder does (record/nodes.c): from the window before, which is of the same file. */
+/* Maps it as the recorder does (record/nodes.c): from the window before, which is of the same
+ * file. */
 static bool window_map(struct program_stacks *s, unsigned window)
 {
     size_t size = (size_t)8 << (WIRE_WINDOW_BITS + window);
@@ -78,7 +79,7 @@ static bool window_map(struct program_stacks *s, unsigned window)
     return true;
 }
 
-/* A slot of a window that is mapped. */
+/* A slot in a window that is mapped. */
 static inline uint64_t slot_get(const struct program_stacks *s, uint32_t number)
 {
     unsigned window = wire_window(number);
@@ -86,7 +87,7 @@ static inline uint64_t slot_get(const struct program_stacks *s, uint32_t number)
     return atomic_load_explicit(&s->windows[window][number - start], memory_order_acquire);
 }
 
-/* Is there memory behind a slot? Reading a slot that was never written would make some, and the
+/* Is there memory behind a slot? Reading a slot that was never written would allocate some, and the
  * program can claim any number of them. */
 static bool has_memory(const struct program_stacks *s, uint32_t number)
 {
@@ -97,8 +98,8 @@ static bool has_memory(const struct program_stacks *s, uint32_t number)
     return mincore((void *)(uintptr_t)page, page_bytes(), &there) == 0 && there & 1;
 }
 
-/* Slots that were read are hardly ever read again, and the program has them anyway: the kernel need
- * not count them as memory of ours. */
+/* Slots that were read are hardly ever read again, and the program has them anyway: this keeps the
+ * kernel from counting them as our memory. */
 static void let_go(const struct program_stacks *s, uint32_t first, uint32_t end)
 {
     for (uint32_t to; first < end; first = to) {
@@ -118,13 +119,13 @@ static inline uint8_t *state_of(struct program_stacks *s, uint32_t number)
                                     : &s->states.items[number];
 }
 
-/* The first slot that was not looked at yet. */
+/* The first slot that was not read yet. */
 static inline uint32_t next_of(const struct program_stacks *s, bool cut)
 {
     return cut ? WIRE_CUT_FIRST + (uint32_t)s->cut_states.count : (uint32_t)s->states.count;
 }
 
-/* May this be the caller of what is in slot `number`? */
+/* Can this be the caller of what is in slot `number`? */
 static bool is_caller(uint32_t caller, uint32_t number)
 {
     return caller < number && (caller == 0 || (caller ^ number) < WIRE_CUT_FIRST);
@@ -135,7 +136,7 @@ static bool is_branch(uint64_t word)
     return word & WIRE_SLOT_BRANCH && !NODE_IS_PYTHON(word);
 }
 
-/* Of a frame, or of those whose branch this is. */
+/* The state of a frame, or of those whose branch this is. */
 static uint8_t read_state(struct program_stacks *s, uint32_t number)
 {
     uint64_t word = slot_get(s, number);
@@ -152,8 +153,8 @@ static uint8_t read_state(struct program_stacks *s, uint32_t number)
     return *state_of(s, number - 1);
 }
 
-/* A page is not there, but one behind it is, in which `known` has been written: then the first was
- * claimed by a thread that has not come to write it, or it was swapped out. Its slots are late. */
+/* A page is not present, but a later one is, in which `known` has been written: then the first page
+ * was claimed by a thread that has not written it yet, or was swapped out. Its slots are late. */
 static bool is_followed(struct program_stacks *s, uint32_t slot, uint32_t known)
 {
     if (known <= slot || known >= s->limit || known - slot >= SLOTS_AHEAD)
@@ -179,7 +180,7 @@ static void read_slots(struct program_stacks *s, uint32_t end, uint32_t known, b
     }
 }
 
-/* `known`: a slot that was surely written, if the program is right. */
+/* `known`: a slot that was certainly written, if the program is right. */
 static void update(struct program_stacks *s, uint32_t known)
 {
     if (!s->header)
@@ -190,7 +191,7 @@ static void update(struct program_stacks *s, uint32_t known)
     const uint32_t cut_limit = WIRE_CUT_FIRST + WIRE_CUT_SLOTS;
     read_slots(s, end < s->limit ? end : s->limit, known, false);
     read_slots(s, cut_end < cut_limit ? cut_end : cut_limit, 0, true);
-    /* Also those of this time: what refers to them and was published is there by now. */
+    /* Including those of this time: what refers to them and was published exists by now. */
     for (size_t k = 0; k < s->late.count; k++) {
         uint32_t i = s->late.items[k];
         if ((*state_of(s, i) = read_state(s, i)) == LATE)
@@ -261,10 +262,11 @@ size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t m
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* Which slots are frames: the number of a frame is the first one's and how many lie between. */
+/* Which slots are frames: the number of a frame is that of the first one plus how many are in
+ * between. */
 struct numbering {
-    uint64_t *frames; /* a bit for each slot */
-    uint32_t *before; /* the number that the first frame of these 64 has */
+    uint64_t *frames; /* one bit for each slot */
+    uint32_t *before; /* the number of the first frame of these 64 */
 };
 
 static void numbering_release(struct numbering *n)
@@ -273,7 +275,7 @@ static void numbering_release(struct numbering *n)
     free(n->before);
 }
 
-/* 0: the slot is no frame. */
+/* 0: the slot is not a frame. */
 static uint32_t number_of(const struct numbering *n, uint32_t slot)
 {
     uint64_t frames = n->frames[slot / 64], own = UINT64_C(1) << slot % 64;
@@ -281,8 +283,8 @@ static uint32_t number_of(const struct numbering *n, uint32_t slot)
                         : 0;
 }
 
-/* Makes nodes of `count` slots from `first` on, and lets the slots go on the way: both at once
- * would be much. */
+/* Makes nodes of `count` slots from `first` on, and unmaps the slots on the way, because both at
+ * once would be much. */
 static struct numbering number_frames(const struct program_stacks *s, struct profile *p,
                                       uint32_t first, size_t count)
 {

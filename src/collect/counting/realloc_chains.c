@@ -8,23 +8,23 @@
 
 #define SETS 8192u /* of two */
 
-#define CALLERS 4 /* of a function that grows an array, that may have made it */
+#define CALLERS 4 /* callers of a function that grows an array that are checked */
 
 #define FACTOR_ONE  1024u
-#define FACTOR_EVEN 16   /* two factors are about the same: they differ by less than this part */
-#define BYTES_LEAST 1024 /* that a site's arrays grew from, in all: what has less is not kept */
+#define FACTOR_EVEN 16   /* two factors are about equal if they differ by less than this part */
+#define BYTES_LEAST 1024 /* what a site's arrays grew from in all: sites with less are not kept */
 #define HOPELESS    64   /* replacements that are no growth, and more than those that are */
 
-/* The last block of a chain. Its address may be another block's by now: that one has another size,
- * or was born at another time. */
+/* The last block of a chain. Its address may belong to another block by now, which has another size
+ * or was allocated at another time. */
 struct chain_link {
     uint64_t address, size;
-    uint64_t left;           /* sizes of all blocks that it freed */
+    uint64_t left;           /* sum of the sizes of all blocks that it freed */
     uint32_t birth;          /* of the block */
-    uint32_t row;            /* in realloc_chains.rows */
-    uint32_t realloc_chains; /* so far */
-    uint32_t factor;         /* of the last one */
-    uint32_t serial;         /* and when that was */
+    uint32_t row;            /* index into realloc_chains.rows */
+    uint32_t realloc_chains; /* number of growths so far */
+    uint32_t factor;         /* of the last growth */
+    uint32_t serial;         /* number of the last growth */
 };
 
 static inline struct chain_link *set_of(const struct realloc_chains *c, uint64_t address)
@@ -44,9 +44,9 @@ static inline struct chain_link *find_link(const struct realloc_chains *c, const
     return is_at(&set[0], b) ? &set[0] : is_at(&set[1], b) ? &set[1] : NULL;
 }
 
-/* A place for the chain that now ends at an address: the one of the two that grew less recently; an
- * empty one has not at all. One that has the address may have moved on, of which another thread has
- * not told yet. */
+/* An entry for the chain that now ends at an address: of the two, the one that grew less recently;
+ * an empty one first. An entry with the same address may have moved on, which another thread has
+ * not reported yet. */
 static inline struct chain_link *make_link(const struct realloc_chains *c, uint64_t address)
 {
     struct chain_link *set = set_of(c, address);
@@ -157,7 +157,7 @@ static void count_pending(struct realloc_chains *c)
         count_oldest(c);
 }
 
-/* In the order in which they are seen, but a few later. */
+/* Handles growths in the order in which they are seen, but a few later. */
 static void grow(struct realloc_chains *c, const struct fresh *f, const struct block *old,
                  bool by_realloc)
 {
@@ -175,7 +175,7 @@ static struct node node_at(const struct target *t, uint32_t number)
     return program_stacks_node(&t->program_stacks, number);
 }
 
-/* Is it the same place, reached in another way? See realloc_chains.h. */
+/* Is it the same place, reached in another way (realloc_chains.h)? */
 static bool is_near(const struct target *t, const struct fresh *f, const struct block *b)
 {
     const struct account *accounts = t->ledger.accounts.items;

@@ -1,24 +1,22 @@
 /*
- * realloc_chains: arrays that grow, step by step, as the collector sees them happen.
+ * realloc_chains: finds arrays that grow step by step, while the program runs.
  *
- * One step is a realloc to a larger size; or a thread allocates a block, and the very next thing it
- * does to the heap is to free one that is smaller, by a factor that arrays grow by, and was
- * allocated at the same place: that is what std::vector does, and arrays written by hand. The same
- * place is the same stack, or the same call instruction in the same function, called by the same
- * function, or from the same line (an array that several lines append to); or the old block was
+ * One step is a realloc to a larger size. Or a thread allocates a block, and its very next
+ * operation on the heap frees a smaller one that was allocated at the same place, smaller by a
+ * factor by which arrays grow: this is what std::vector and hand-written arrays do. The same place
+ * means one of these: the same stack; the same call instruction in the same function, called by the
+ * same function; the same line (an array to which several lines append); the old block was
  * allocated directly by one of the callers of what now grows it (a constructor, or reserve()), or,
- * where it has exactly half the size, by what that one called.
+ * if it has exactly half the size, by a function that such a caller called.
  *
- * Blocks of any size that replace each other look alike, so what contradicts growth is counted,
- * too: replacements at the same site by a smaller block, or by one that is larger by more than
- * that.
+ * Blocks of any size that replace each other look similar, so contradictions are counted too:
+ * replacements at the same site by a smaller block, or by one that is larger by more than that
+ * factor.
  *
- * Nothing is kept for a block that does not grow. Which chain a block belongs to is known by its
- * address, in a table of fixed size: 16,384 chains are followed at a time, and of those that share
- * a set of two the one that has not grown for longest gives way. It begins anew if it grows after
- * all. All of a chain is counted at the site at which it first grew.
- *
- * Not thread-safe.
+ * Nothing is kept for a block that does not grow. The chain of a block is found by its address in a
+ * table of fixed size: 16,384 chains are followed at a time. Of those that share a set of two, the
+ * one that has not grown for longest is dropped, and begins anew if it grows after all. The whole
+ * chain is counted at the site at which it first grew. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_REALLOC_CHAINS_H
 #define TIDE_COLLECT_COUNTING_REALLOC_CHAINS_H
@@ -30,7 +28,7 @@
 
 struct target;
 
-/* A block that was just allocated: what is freed next may be what it replaces. */
+/* A block that was just allocated: the block that is freed next may be the one that it replaces. */
 struct fresh {
     uint64_t address, size;
     uint32_t account;
@@ -39,8 +37,8 @@ struct fresh {
 
 struct chain_link;
 
-/* A growth that was seen and is not counted yet: the chains' places in the table come from memory
- * meanwhile. */
+/* A growth that was seen but not counted yet, while the chain's entry in the table is being loaded
+ * into the cache. */
 struct growth {
     struct fresh fresh;
     struct block old;
@@ -51,17 +49,17 @@ struct growth {
 struct realloc_chains {
     struct chain_link *links; /* NULL until something grows */
     struct growth pending[REALLOC_CHAINS_PENDING];
-    uint32_t seen, counted; /* realloc_chains; those between them are pending */
+    uint32_t seen, counted; /* numbers of growths; those in between are pending */
     uint32_t serial;        /* of the last growth */
     VEC(uint32_t) row_of;   /* by account: its row + 1, or 0 */
     VEC(struct chain_row) rows;
 };
 
-/* `old` is freed and `f` was allocated directly before. */
+/* `old` is freed, and `f` was allocated directly before. */
 void realloc_chains_replaced(struct target *t, const struct fresh *f, const struct block *old);
-/* realloc made `f` of `old`. */
+/* realloc turned `old` into `f`. */
 void realloc_chains_realloced(struct target *t, const struct fresh *f, const struct block *old);
-/* After a pass over the rings: counts what is pending. */
+/* Call it after a pass over the rings: counts what is pending. */
 void realloc_chains_settle(struct target *t);
 /* Nothing more will come. */
 void realloc_chains_let_go(struct target *t);

@@ -42,7 +42,7 @@ void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64
     }
 }
 
-/* What sites have now is saved for the last peak that the program has noted. */
+/* Saves what sites have now for the last peak that the program has noted. */
 static void set_epoch(struct ledger *l, uint64_t epoch)
 {
     if (epoch > l->peak_epoch)

@@ -1,6 +1,6 @@
 #include "collect/counting/site_amounts.h"
 
-/* Figures of more blocks than this are kept as they are, so that sums of two are in range. */
+/* Figures of more blocks than this are kept exactly, so that the sum of two is in range. */
 #define BLOCKS_MOST ((uint64_t)INT32_MAX / 2)
 
 static bool same(struct amount a, struct amount b)

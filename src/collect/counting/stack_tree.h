@@ -1,9 +1,7 @@
 /*
  * stack_tree: stacks that the collector itself found, as a tree like the one that programs make in
- * shared memory.
- *
- * Its numbers are its own, from 1; when the profile is made, its nodes are put behind the
- * program's (stack_tree_join).
+ * shared memory. It has its own numbers, from 1; when the profile is made, its nodes are appended
+ * to the program's (stack_tree_join).
  */
 #ifndef TIDE_COLLECT_COUNTING_STACK_TREE_H
 #define TIDE_COLLECT_COUNTING_STACK_TREE_H
@@ -12,15 +10,15 @@
 #include "store/recording.h"
 
 struct stack_tree {
-    VEC(struct node) nodes; /* by number; 0 is the root, once there is any */
-    struct map addresses;   /* address -> its own number, */
-    uint32_t address_count; /* of so many */
-    struct map children;    /* parent and number of the address -> node */
+    VEC(struct node) nodes; /* by number; once there is any node, 0 is the root */
+    struct map addresses;   /* address -> its own number */
+    uint32_t address_count; /* how many addresses there are */
+    struct map children;    /* (parent, number of the address) -> node */
 };
 
 /* The node of a call to `address` (with epoch) below another. */
 uint32_t stack_tree_child(struct stack_tree *t, uint32_t parent, uint64_t address);
-/* Appends the nodes to a profile's; what is to be added to a node's number (but not to 0). */
+/* Appends the nodes to a profile's; returns what must be added to a node's number (except 0). */
 uint32_t stack_tree_join(const struct stack_tree *t, struct profile *p);
 void stack_tree_release(struct stack_tree *t);
 

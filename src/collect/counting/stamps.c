@@ -5,8 +5,8 @@
 
 #define STAMPS_MAX 128
 
-/* The kernel does not say which of the resident pages the program mapped itself, so it is at most
- * all anonymous memory beside the heap. Address space that is only reserved does not count. */
+/* The kernel does not say which of the resident pages the program mapped itself, so at most all
+ * anonymous memory besides the heap counts. Address space that is only reserved does not count. */
 static void note_memory(struct target *t, const struct stamp *s)
 {
     uint64_t mapped = 0, beside = s->anon_bytes > s->live_bytes ? s->anon_bytes - s->live_bytes : 0;

@@ -24,16 +24,16 @@
 #define PYTHON_SMALL     (1u << 21)
 #define FIRST_STAMP_NS   2000000
 #define DESCRIPTORS_KEPT 8
-#define PYTHON_ENDS_NS   1000000000 /* what an interpreter takes to end, and hardly ever more */
+#define PYTHON_ENDS_NS   1000000000 /* an interpreter hardly ever takes longer to end */
 
-/* A memfd whose size nobody can change (cut short, it would kill us), and our mapping of its first
- * `mapped` bytes; the fd, or a negative errno. */
+/* Creates a memfd whose size nobody can change (if it were truncated, it would kill us), and maps
+ * its first `mapped` bytes. Returns the fd, or a negative errno. */
 static int shared_memory(size_t size, size_t mapped, void **memory)
 {
     int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
-    /* 0777 otherwise: nobody but us and whom we pass it to shall open it. */
+    /* Otherwise the mode is 0777: only we, and those we pass it to, may open it. */
     if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
         *memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -56,8 +56,8 @@ static void add_readers(struct target *t, char *rings, uint32_t count)
     }
 }
 
-/* A pidfd, or -1: also when it is one of the last descriptors. We can do without, but not without
- * those for new processes, for symbols and for the recording. */
+/* A pidfd, or -1, also if it would be one of the last descriptors: we can do without it, but not
+ * without those for new processes, for symbols and for the recording. */
 static int open_pidfd(pid_t pid)
 {
     struct rlimit limit;
@@ -70,7 +70,7 @@ static int open_pidfd(pid_t pid)
     return fd;
 }
 
-/* Where everything is in a process's first shared memory; the size of the file. */
+/* Places everything in a process's first shared memory; returns the size of the file. */
 static size_t lay_out(bool limited_space, struct wire_header *h)
 {
     size_t size;
@@ -198,7 +198,7 @@ void target_let_go(struct target *t)
     program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
     program_stacks_release(&t->program_stacks);
     if (t->header) {
-        target_wake(t); /* its children that are still dormant say hello */
+        target_wake(t); /* its children that are still dormant will connect */
         munmap(t->header, t->size);
     }
     t->header = NULL;
@@ -276,7 +276,7 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size)
     return fd;
 }
 
-/* Those that the program has made meanwhile, up to a tick. */
+/* Adds boundaries that the program has made meanwhile, up to a tick. */
 static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
 {
     if (tick - t->tick > BOUNDARIES_MAX)
@@ -294,7 +294,7 @@ void target_boundary(struct target *t, uint64_t now_ns)
     t->tick = tick + 1;
 }
 
-/* The tick up to which the program has come. */
+/* The tick that the program has reached. */
 static uint32_t tick_now(const struct target *t)
 {
     return t->header ? atomic_load(&t->header->tick) : t->tick;
@@ -393,7 +393,7 @@ bool target_may_lack_blocks(const struct target *t)
     return lost || t->was_paused || t->attached || t->inheritance.unknown;
 }
 
-/* What happened since then, if anything did, is in the intervals that follow. */
+/* What happened since then, if anything, is in the intervals that follow. */
 static bool was_seen_to_end(struct target *t)
 {
     struct live_summary *last = t->scan.results.count ? vec_last(&t->scan.results) : NULL;
@@ -404,7 +404,7 @@ static bool was_seen_to_end(struct target *t)
     return true;
 }
 
-/* The index of a program that runs on may not be that of this moment. */
+/* The index of a running program need not be that of this moment. */
 static void sum_up_live(struct target *t, uint64_t now_ns)
 {
     struct live_summary s;
@@ -427,7 +427,7 @@ void target_pause(struct target *t, uint64_t now_ns)
             accounts_settle_sites(t, now_ns);
         untouched_settle(t);
     }
-    if (t->size && !was_seen_to_end(t)) /* else nothing is known of its heap */
+    if (t->size && !was_seen_to_end(t)) /* otherwise nothing is known about its heap */
         sum_up_live(t, now_ns);
     interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
     interval_log_settle(&t->timeline, &t->ledger);
@@ -495,8 +495,8 @@ void target_update_code(struct target *t)
         return;
     accounts_let_go(&t->accounts);
     program_stacks_update(&t->program_stacks);
-    read_modules(t); /* after the stacks: who has one has told its module before */
-    /* After the nodes: what they refer to was told before them. */
+    read_modules(t); /* after the stacks: a thread reports a module before a stack in it */
+    /* After the nodes: what they refer to was reported before them. */
     python_codes_read(&t->python.codes, (const char *)t->header + t->python.offset, t->python.size,
                       atomic_load_explicit(&t->header->python_used, memory_order_acquire));
 }

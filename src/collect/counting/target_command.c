@@ -1,4 +1,4 @@
-/* What a process was started as: its arguments, its executable, its name, its parent. */
+/* How a process was started: its arguments, its executable, its name, its parent. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ void target_read_command(struct target *t)
     char path[64];
     struct strbuf b = {0};
     proc_read_command(t->pid, &b);
-    /* A program that wrote over its arguments may have left no NUL behind the last. */
+    /* A program that overwrote its arguments may have left no NUL after the last. */
     for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
         *vec_push(&t->profile.command) = xstrdup(b.data + at);
     strbuf_release(&b);
@@ -23,7 +23,8 @@ void target_read_command(struct target *t)
     size_t n = strlen(exe);
     char *deleted = n > 10 ? exe + n - 10 : NULL;
     if (deleted && strcmp(deleted, " (deleted)") == 0 && access(exe, F_OK) != 0)
-        *deleted = '\0'; /* replaced since it was started: the build id tells if it is the same */
+        /* The file was replaced since the start: the build id shows whether it is the same. */
+        *deleted = '\0';
     free(t->profile.executable);
     t->profile.executable = xstrdup(exe);
     struct stat file;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #define PART          16   /* bytes of a name in one record */
-#define THREADS_APART 4096 /* those that come after are counted together */
-#define NAMES_MOST    16   /* of one thread; then the last one is replaced */
-#define RENAMED_MOST  2048 /* threads and names; some are left for threads that are to come */
+#define THREADS_APART 4096 /* further threads are counted together */
+#define NAMES_MOST    16   /* names of one thread; then the last one is replaced */
+#define RENAMED_MOST  2048 /* threads and names; the rest is kept for new threads */
 
 static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
 {
@@ -76,7 +76,7 @@ void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned par
             append(&thread->name, name);
         return;
     }
-    /* The first thread carries the program's name unless it took another. */
+    /* The first thread has the program's name unless it took another. */
     if (tid == (uint32_t)t->pid) {
         const char *slash = t->profile.executable ? strrchr(t->profile.executable, '/') : NULL;
         if (strncmp(name, slash ? slash + 1 : "", 15) == 0)
@@ -106,7 +106,7 @@ uint32_t thread_renames(struct target *t, uint32_t number, uint32_t first, uint3
         if (other->tid != tid || (uint32_t)i == number)
             continue;
         names++;
-        if (strncmp(other->name, name, PART) == 0) { /* it had this one before */
+        if (strncmp(other->name, name, PART) == 0) { /* it had this name before */
             thread->end_ns = now_ns;
             other->end_ns = 0;
             return (uint32_t)i;

@@ -2,7 +2,7 @@
 
 #include "collect/counting/threads.h"
 
-#define PERIODS_MOST 1000000 /* in one sample: more make no sense */
+#define PERIODS_MOST 1000000 /* periods of one sample: more make no sense */
 
 void timer_samples_ask(struct target *t, uint64_t period_ns, uint32_t signal)
 {

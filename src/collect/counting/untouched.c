@@ -18,7 +18,7 @@ static void add(struct target *t, struct block b, uint64_t bytes)
     k->blocks += weight.blocks;
     k->bytes += weight.bytes;
     k->untouched_blocks += bytes > 0 ? weight.blocks : 0;
-    if (t->profile.sample_bytes) /* in proportion; so large a block stands for few others */
+    if (t->profile.sample_bytes) /* in proportion; such a large block stands for few others */
         bytes = (uint64_t)((double)bytes / (double)b.size * (double)weight.bytes);
     k->untouched += bytes;
 }
@@ -31,7 +31,7 @@ void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t
         return;
     if (accounts_site(t, (uint32_t)account, &b.site))
         add(t, b, bytes);
-    else /* its thread has ended, and the last that it told is still to be read */
+    else /* its thread has ended, and its last report is still to be read */
         *vec_push(&t->untouched.early) = (struct early_look){b, bytes, (uint32_t)account};
 }
 

@@ -1,5 +1,5 @@
 /*
- * untouched: large blocks that were never written to, as far as the program saw when it freed them.
+ * untouched: large blocks that were never written to, as the program saw when it freed them.
  */
 #ifndef TIDE_COLLECT_COUNTING_UNTOUCHED_H
 #define TIDE_COLLECT_COUNTING_UNTOUCHED_H
@@ -11,23 +11,24 @@
 
 struct target;
 
-/* At a block whose account is not known yet. */
+/* A reading of a block whose account is not known yet. */
 struct early_look {
     struct block block;
-    uint64_t bytes; /* that were never resident */
+    uint64_t bytes; /* bytes that were never resident */
     uint32_t account;
 };
 
 struct untouched {
-    VEC(struct freed_look) looks; /* at large blocks that were freed, one for each site */
-    struct map look_of;           /* site -> its number there */
+    VEC(struct freed_look) looks; /* large blocks that were freed, one entry for each site */
+    struct map look_of;           /* site -> its index there */
     VEC(struct early_look) early;
 };
 
-/* A WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never resident. */
+/* Handles a WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never
+ * resident. */
 void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
                     uint64_t size);
-/* All that the program told has been read. */
+/* Call it when everything that the program reported has been read. */
 void untouched_settle(struct target *t);
 /* Fills target.profile's looks. */
 void untouched_finish(struct target *t);

@@ -7,7 +7,7 @@
 #include "collect/counting/ledger.h"
 #include "wire/weights.h"
 
-/* `period` 0: all blocks were recorded, and each stands for itself. */
+/* `period` 0: all blocks were recorded, and each counts for itself. */
 static inline struct amount weigh(uint64_t period, uint64_t address, uint64_t size, uint64_t usable)
 {
     if (__builtin_expect(period == 0, 1))
