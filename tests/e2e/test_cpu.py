@@ -115,7 +115,8 @@ def test_sum_is_the_kernels(t, threads):
     user = ("--ignore", r"^\[kernel\]$")  # where the kernel could be sampled too
     report = t.report(profile, "cpu", *user)
     t.equal("unit", report["unit"], "ns")
-    t.true("within 2 % of what getrusage says", abs(report["sum"]["bytes"] - used_ns) < used_ns * 0.02 + 5e6,
+    # getrusage divides a thread's time into the program's and the kernel's by ticks, so a busy machine shifts it.
+    t.true("within 4 % of what getrusage says", abs(report["sum"]["bytes"] - used_ns) < used_ns * 0.04 + 5e6,
            (report["sum"]["bytes"], used_ns))
     t.equal("rows by thread add up", sum(r["self_bytes"] for r in t.report(profile, "cpu", "--by", "thread", *user)["rows"]),
             report["sum"]["bytes"])
