@@ -11,6 +11,8 @@
 #include "cli/merge_files.h"
 #include "cli/merge_list.h"
 #include "cli/options.h"
+#include "store/file.h"
+#include "store/reader.h"
 
 enum { OPT_LIST = 256, OPT_JSON, OPT_CSV, OPT_QUIET };
 
@@ -103,6 +105,17 @@ static int take(void *context, int option, char *value, struct err *err)
     return 0;
 }
 
+/* Is it a recording that was not merged, which would be lost? */
+static bool is_single_recording(const char *path)
+{
+    struct recording *r = NULL;
+    struct err err = {{0}};
+    bool is =
+        recording_file_is(path) && (recording_read(path, &r, &err) || !r->profiles.items[0].merge);
+    recording_free(r);
+    return is;
+}
+
 /* 0: go on; 1: the help was printed; -EINVAL and a sentence: wrong usage. */
 static int parse(int argc, char **argv, struct wanted *w, struct err *err)
 {
@@ -134,5 +147,12 @@ int cmd_merge(int argc, char **argv)
     if (w.listed)
         return merge_list(w.listed, w.output);
     w.job.output = argv[optind];
+    if (is_single_recording(w.job.output)) {
+        err_set(&err, -EEXIST,
+                "%s is a recording of its own and is not overwritten; the first file is the one to "
+                "write: tidemark merge OUT IN...",
+                w.job.output);
+        return command_fail("merge", &err, 2);
+    }
     return run(&w.job, argv + optind + 1, (size_t)(argc - optind - 1), w.quiet);
 }

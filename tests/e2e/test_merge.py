@@ -246,6 +246,13 @@ def test_bad_inputs(t):
     t.true("twice, in a merge", t.status == 1 and "count twice" in t.stderr, t.stderr)
     t.run("merge", t.file("x.tide"))
     t.equal("usage", t.status, 2)
+    with open(files[0], "rb") as first:
+        before = first.read()
+    t.run("merge", *files)  # OUT was forgotten
+    with open(files[0], "rb") as first:
+        t.true("a recording is not overwritten", t.status == 2 and "is a recording of its own" in t.stderr and first.read() == before,
+               t.stderr)
+    merge(t, "job.tide", *files)  # a merge is
     t.run("merge", "--list", files[0])
     t.true("not a merge", t.status == 1 and "not a merge" in t.stderr, t.stderr)
     with open(merged, "rb") as whole, open(broken, "wb") as out:
