@@ -1,4 +1,4 @@
-/* clock: what one of the system's clocks says, in nanoseconds. No state. */
+/* clock: what one of the system's clocks says, in nanoseconds; and how long somebody has waited. */
 #ifndef TIDE_BASE_CLOCK_H
 #define TIDE_BASE_CLOCK_H
 
@@ -15,6 +15,25 @@ static inline uint64_t clock_ns(clockid_t clock)
 static inline uint64_t monotonic_ns(void)
 {
     return clock_ns(CLOCK_MONOTONIC);
+}
+
+/*
+ * How long a loop that looks again and again has waited for somebody else. A turn counts for at most
+ * PATIENCE_TURN_NS: if it took longer, we were kept from looking (stopped, frozen with the other one,
+ * or the machine is busy), and that is nothing to give up for. Begins with zeros.
+ */
+#define PATIENCE_TURN_NS UINT64_C(100000000)
+struct patience {
+    uint64_t last_ns, waited_ns;
+};
+
+/* At each turn; the time waited so far. */
+static inline uint64_t patience_waited(struct patience *p, uint64_t now_ns)
+{
+    uint64_t turn_ns = p->last_ns ? now_ns - p->last_ns : 0;
+    p->waited_ns += turn_ns < PATIENCE_TURN_NS ? turn_ns : PATIENCE_TURN_NS;
+    p->last_ns = now_ns;
+    return p->waited_ns;
 }
 
 #endif
