@@ -6,11 +6,12 @@
 #include "answer/growth.h"
 #include "answer/location.h"
 
-#define NAMED      2    /* functions in a sentence */
-#define NAME_WIDTH 32   /* columns of each */
-#define NAME_LEAST 0.1  /* of the largest, to be named or counted beside it */
-#define PART_LEAST 0.05 /* of the gain of RSS, to be told */
-#define MOSTLY     0.8  /* of the gain: as good as all of it */
+#define NAMED         2    /* functions in a sentence */
+#define NAME_WIDTH    32   /* columns of each */
+#define NAME_LEAST    0.1  /* of the largest, to be named or counted beside it */
+#define PART_LEAST    0.05 /* of the gain of RSS, to be told */
+#define MOSTLY        0.8  /* of the gain: as good as all of it */
+#define SECONDS_LEAST 1.0  /* to speak of what is lost per second */
 
 /* In words; "not explained" of GROWTH_PARTS. */
 static const char *part_title(enum growth_part part)
@@ -260,6 +261,9 @@ static void leak_words(const struct growth *g, struct strbuf *out)
         if (t->rises > 1)
             say(out, ", %B per %s on average",
                 (lost[end] - lost[begin]) / growth_span(g, begin, end), growth_per(g));
+    } else if (!g->mark && growth_span(g, begin, end) < SECONDS_LEAST) {
+        say(out, "It leaked %B in %T", lost[end] - lost[begin],
+            g->stamp[end]->time_ns - g->stamp[begin]->time_ns);
     } else {
         say(out, "It leaks %B per %s", t->rate > 0 ? t->rate : t->slope, growth_per(g));
         when(g, out);
@@ -337,12 +341,14 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
-    } else if (rises_surely(t)) {
+    } else if (t->model == TREND_RAMP && t->slope > 0) {
         /* Steadily, and yet no verdict: it is the recorder's own, for one. */
-        if (g->mark && risen_lines[i].line == GROWTH_RSS)
-            most_of_rss(g, out);
-        else if (!g->mark)
+        if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
+        else if (!t->sure)
+            strbuf_puts(out, ", too unsteadily to tell whether it goes on");
+        else if (risen_lines[i].line == GROWTH_RSS)
+            most_of_rss(g, out);
     } else {
         strbuf_puts(out, ", not steadily");
     }

@@ -142,6 +142,9 @@ static inline const char *frame_table_string(const struct frame_table *t, uint32
 {
     return strpool_get(&t->strings, number);
 }
+/* Is it code of the C library or its loader? Their lines are known where their debug information is
+ * installed, and tell nobody anything. */
+bool frame_is_of_libc(const struct frame_table *t, const struct call_frame *f);
 
 /* Of a module or a file, which may be unknown: then NULL. */
 static inline const char *frame_table_known(const struct frame_table *t, uint32_t number)
