@@ -37,7 +37,8 @@ struct call_tree {
     uint32_t *path_call;      /* with `paths`: call -> call there, but for `markers` at the end */
     size_t markers;           /* calls that stand for stacks without a frame to list */
     struct value *own;        /* charged to this call itself */
-    struct value *below;      /* own and everything it called */
+    struct value *below; /* own and everything it called; of a native call below the Python call
+                                 that is charged, everything it allocated */
     uint32_t
         *site_call, /* for each site of the profile the call that is charged; CALL_NONE: none */
         *site_leaf; /* and the innermost call that is not folded */
