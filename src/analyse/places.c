@@ -120,24 +120,13 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
     return best;
 }
 
-/* Is it the C library or its loader? Their lines are known if their debug information is installed.
- */
-static bool is_of_libc(const char *module)
-{
-    static const char *const names[] = {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(module, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
 static bool is_own(const struct places *p, uint32_t call)
 {
     static const char *const libraries[] = {"/site-packages/", "/dist-packages/", "/lib/python",
                                             "/usr/include/"};
     const struct call_frame *frame = places_frame(p, call);
     const char *file = frame->file ? frame_table_string(&p->total.frames, frame->file) : "<";
-    if (*file == '<' || is_of_libc(frame_table_string(&p->total.frames, frame->module)))
+    if (*file == '<' || frame_is_of_libc(&p->total.frames, frame))
         return false;
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strstr(file, libraries[i]))

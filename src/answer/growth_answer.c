@@ -9,9 +9,10 @@
 #define NAMED      2  /* how many functions a sentence names */
 #define NAME_WIDTH 32 /* columns of each */
 /* Other functions are named or counted if they have at least this share of the largest. */
-#define NAME_LEAST 0.1
-#define PART_LEAST 0.05 /* a part below this share of the gain of RSS is not mentioned */
-#define MOSTLY     0.8  /* from this share of the gain on, it counts as explained */
+#define NAME_LEAST    0.1
+#define PART_LEAST    0.05 /* a part below this share of the gain of RSS is not mentioned */
+#define MOSTLY        0.8  /* from this share of the gain on, it counts as explained */
+#define SECONDS_LEAST 1.0  /* a rate of lost bytes per second needs at least this time */
 
 /* In words; "not explained" for GROWTH_PARTS. */
 static const char *part_title(enum growth_part part)
@@ -264,6 +265,9 @@ static void leak_words(const struct growth *g, struct strbuf *out)
         if (t->rises > 1)
             say(out, ", %B per %s on average",
                 (lost[end] - lost[begin]) / growth_span(g, begin, end), growth_per(g));
+    } else if (!g->mark && growth_span(g, begin, end) < SECONDS_LEAST) {
+        say(out, "It leaked %B in %T", lost[end] - lost[begin],
+            g->stamp[end]->time_ns - g->stamp[begin]->time_ns);
     } else {
         say(out, "It leaks %B per %s", t->rate > 0 ? t->rate : t->slope, growth_per(g));
         when(g, out);
@@ -342,13 +346,15 @@ static void rise_words(const struct growth *g, struct strbuf *out)
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
-    } else if (rises_surely(t)) {
+    } else if (t->model == TREND_RAMP && t->slope > 0) {
         /* It rises steadily, and yet there is no verdict: it may be the recorder's own memory, for
          * example. */
-        if (g->mark && risen_lines[i].line == GROWTH_RSS)
-            most_of_rss(g, out);
-        else if (!g->mark)
+        if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
+        else if (!t->sure)
+            strbuf_puts(out, ", too unsteadily to tell whether it goes on");
+        else if (risen_lines[i].line == GROWTH_RSS)
+            most_of_rss(g, out);
     } else {
         strbuf_puts(out, ", not steadily");
     }

@@ -8,6 +8,8 @@
 #include "answer/units.h"
 #include "answer/wrap.h"
 
+#define LARGE_BYTES (UINT64_C(1) << 20) /* the peak of a process that is mentioned */
+
 static void add_per(const struct growth *g, const struct style *s, struct strbuf *out)
 {
     summary_label(out, s, "per value");
@@ -81,6 +83,17 @@ static void add_why(const struct growth *g, size_t most, const struct style *s, 
     chains_text(&g->places, &g->chains, (struct chain_events){g->mark, g->count}, most, s, out);
 }
 
+/* How many large processes the verdict is not about. They may grow as well. */
+static size_t large_others(const struct recording *r, const struct profile *own)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->profiles.count && !own->together; i++) {
+        const struct profile *p = &r->profiles.items[i];
+        count += p != own && !p->execed && p->peak_bytes >= LARGE_BYTES;
+    }
+    return count;
+}
+
 static void add_about(const struct growth *g, const struct style *s, struct strbuf *out)
 {
     const struct answer *a = &g->places.total;
@@ -90,6 +103,14 @@ static void add_about(const struct growth *g, const struct style *s, struct strb
         summary_label(out, s, "others");
         say(out, "%N other process(es) lost %B; see tidemark leaks\n", others.processes,
             others.bytes);
+    }
+    size_t large = large_others(a->recording, a->profile);
+    if (large) {
+        summary_label(out, s, "others");
+        say(out,
+            "%N other process(es) with a peak of 1 MiB or more %r not judged here; see tidemark "
+            "findings\n",
+            large, large == 1 ? "is" : "are");
     }
     summary_label(out, s, "command");
     summary_command(a->profile, s->width > 30 ? s->width - 12 : 20, out);

@@ -240,10 +240,9 @@ static const struct call_frame *most_informative_frame(const struct leaks *l, co
     const struct call_frame *known = NULL;
     for (uint32_t n = e->node; n; n = e->tree->parent.items[n]) {
         const struct call_frame *f = &l->frames.frames.items[e->tree->key.items[n]];
-        const char *name = frame_table_string(&l->frames, f->name);
         if (f->flags & CALL_PYTHON)
             return f;
-        if (!known && f->file && !(f->flags & CALL_STD) && strncmp(name, "__libc_", 7) != 0)
+        if (!known && f->file && !(f->flags & CALL_STD) && !frame_is_of_libc(&l->frames, f))
             known = f;
     }
     return known ? known : innermost;

@@ -7,10 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/copies.h"
-
-#ifndef TIDEMARK_VERSION
-#define TIDEMARK_VERSION "unknown"
-#endif
+#include "cli/version.h"
 
 static const struct command {
     const char *name;
@@ -112,7 +109,7 @@ static int run_command(int argc, char **argv)
         return 2;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        puts("tidemark " TIDEMARK_VERSION);
+        version_print();
         return 0;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

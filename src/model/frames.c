@@ -455,3 +455,13 @@ struct frame_run frame_table_run(struct frame_table *t, uint32_t node)
         t->run_of[node] = run_at(t, t->profile->nodes.items[node].address);
     return t->runs.items[t->run_of[node]];
 }
+
+bool frame_is_of_libc(const struct frame_table *t, const struct call_frame *f)
+{
+    static const char *const names[] = {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"};
+    const char *module = frame_table_string(t, f->module);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(module, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}

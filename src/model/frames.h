@@ -146,6 +146,9 @@ static inline const char *frame_table_string(const struct frame_table *t, uint32
 {
     return strpool_get(&t->strings, number);
 }
+/* Is it code of the C library or its loader? If their debug information is installed, their lines are
+ * known, but they do not help the user. */
+bool frame_is_of_libc(const struct frame_table *t, const struct call_frame *f);
 
 /* The name of a module or a file; NULL if it is unknown. */
 static inline const char *frame_table_known(const struct frame_table *t, uint32_t number)

@@ -162,7 +162,12 @@ def test_help_and_version(t, command):
     t.equal("the same in other words", t.run("help", *([command] if command else [])), (stdout, "", 0))
     if not command:
         stdout, stderr, status = t.run("--version")
-        t.true("version", status == 0 and re.match(r"tidemark \d", stdout), stdout)
+        t.equal("status", status, 0)
+        t.true("version, and what it was built with", re.fullmatch(
+            r"tidemark \d+(\.\d+)+\n"
+            r"built by \S.* \d+\.\S+ for %s and glibc 2\.\d+\n"
+            r"with elfutils 0\.\d+, SQLite \S+, zstd \S+, zlib \S+, libdeflate \S+, capstone \d\.\d; with(out)? the viewer\n"
+            % os.uname().machine, stdout), stdout)
 
 
 @cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "'))

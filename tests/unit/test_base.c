@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -10,6 +11,20 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "store/rows.h"
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+static void test_patience(void **state)
+{
+    (void)state;
+    struct patience p = {0};
+    uint64_t now = 5000;
+    assert_u64_equal(patience_waited(&p, now), 0);
+    assert_u64_equal(patience_waited(&p, now += 50000), 50000);
+    /* A process that was frozen for a minute has not waited for a minute. */
+    assert_u64_equal(patience_waited(&p, now += UINT64_C(60000000000)), 50000 + PATIENCE_TURN_NS);
+    assert_u64_equal(patience_waited(&p, now += 1), 50001 + PATIENCE_TURN_NS);
+}
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
@@ -434,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_text_cannot_drive_a_terminal),
         cmocka_unit_test(test_json_values),
         cmocka_unit_test(test_json_depth),
+        cmocka_unit_test(test_patience),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

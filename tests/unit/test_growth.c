@@ -214,26 +214,26 @@ static void test_lost_beside_what_is_not_explained(void **state)
 
 /* Without marks: 32 bytes are lost now and then, while RSS gains 20 MiB in steps. Where RSS is flat,
  * they are all that grows. */
-static struct recording *loses_now_and_then(uint64_t step)
+static struct recording *loses_now_and_then(uint64_t step, uint64_t apart_ns)
 {
     struct recording *r = recording_new();
     struct profile *p = fx_profile(r, 100, 1, "./app");
     uint32_t thread = fx_thread(p, 100, "main");
     uint32_t lost = fx_site(p, fx_node(p, 0, 0x1010), thread, DOMAIN_HEAP);
     fx_symbol_table(r, p);
-    *vec_push(&p->scans) = (struct scan){.kind = SCAN_END, .time_ns = 61 * SECOND};
+    *vec_push(&p->scans) = (struct scan){.kind = SCAN_END, .time_ns = 61 * apart_ns};
     for (uint64_t i = 1; i <= 60; i++) {
         uint64_t rss = 30 * MIB + i / 12 * step;
-        fx_interval(p, i * SECOND, MIB);
+        fx_interval(p, i * apart_ns, MIB);
         fx_row(p, lost, 32, 1, 0, 0);
         *vec_push(&p->live) = (struct live_row){.site = lost,
                                                 .interval = (uint32_t)i - 1,
                                                 .reach = REACH_LOST,
                                                 .blocks = 1,
                                                 .bytes = 32,
-                                                .first_ns = i * SECOND - 1,
-                                                .last_ns = i * SECOND - 1};
-        *vec_push(&p->stamps) = (struct stamp){.time_ns = i * SECOND,
+                                                .first_ns = i * apart_ns - 1,
+                                                .last_ns = i * apart_ns - 1};
+        *vec_push(&p->stamps) = (struct stamp){.time_ns = i * apart_ns,
                                                .vm_bytes = 200 * MIB,
                                                .rss_bytes = rss,
                                                .anon_bytes = rss - 10 * MIB,
@@ -242,15 +242,17 @@ static struct recording *loses_now_and_then(uint64_t step)
                                                .allocations = 100 + i};
     }
     vec_last(&p->scans)->row_count = p->live.count;
-    p->duration_ns = 61 * SECOND;
+    p->duration_ns = 61 * apart_ns;
     return r;
 }
 
 static void test_lost_without_marks(void **state)
 {
     (void)state;
-    expect_verdict(loses_now_and_then(0), "leak", "It leaks 32 B per second: main", "");
-    expect_verdict(loses_now_and_then(4 * MIB), "warm-up", "RSS rose by 20.0 MiB", "");
+    expect_verdict(loses_now_and_then(0, SECOND), "leak", "It leaks 32 B per second: main", "");
+    expect_verdict(loses_now_and_then(0, SECOND / 1000), "leak",
+                   "It leaked 1.8 KiB in 57.0 ms: main", "");
+    expect_verdict(loses_now_and_then(4 * MIB, SECOND), "warm-up", "RSS rose by 20.0 MiB", "");
 }
 
 /* Files are read into memory while the heap does hardly anything: no function of the heap is the
@@ -283,6 +285,28 @@ static void test_files_that_are_read(void **state)
     expect_verdict(r, "warm-up", "RSS rose by 19.0 MiB up to event 20, and not since.", "");
 }
 
+/* A verdict is about one process: workers beside it may grow. */
+static void test_other_processes(void **state)
+{
+    (void)state;
+    struct recording *r = waits_after_its_start(DOMAIN_HEAP);
+    r->profiles.items[0].peak_bytes = 9 * MIB;
+    fx_profile(r, 101, 100, "worker")->peak_bytes = 2 * MIB;
+    fx_profile(r, 102, 100, "uname")->peak_bytes = 1000;
+    struct growth g;
+    struct growth_question question = {0};
+    struct err err = {0};
+    struct strbuf text = {0};
+    assert_int_equal(growth_init(&g, r, &question, &err), 0);
+    growth_text(&g, "app.tide", 10, false, &(struct style){.width = 100}, &text);
+    if (!strstr(text.data, "others     1 other process with a peak of 1 MiB or more is not judged "
+                           "here; see tidemark findings\n"))
+        fail_msg("%s", text.data);
+    strbuf_release(&text);
+    growth_release(&g);
+    recording_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_kept_before_the_first_footprint),
         cmocka_unit_test(test_files_that_are_read),
         cmocka_unit_test(test_lost_without_marks),
+        cmocka_unit_test(test_other_processes),
         cmocka_unit_test(test_lost_beside_what_is_not_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

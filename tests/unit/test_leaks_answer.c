@@ -195,6 +195,27 @@ static void test_csv(void **state)
     free(text);
 }
 
+/* A library without lines loses a block in a thread: its own function is named, not libc's, whose
+ * lines are known. */
+static void test_text_of_a_library(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = program(r, 100);
+    fx_symbols(
+        r, p, 0x2010, 1,
+        (struct sym[]){{"start_thread", "/lib/libc.so.6", "./nptl/pthread_create.c", 442, 0}});
+    fx_symbols(r, p, 0x2020, 1, (struct sym[]){{"reserve", "/lib/libjvm.so", NULL, 0, 0}});
+    uint32_t site = fx_site(p, fx_node(p, fx_node(p, 0, 0x2010), 0x2020), 0, DOMAIN_HEAP);
+    add_scan(p, SCAN_END, 8);
+    add_row(p, site, 1, REACH_LOST, 1, 100);
+    struct leaks_question q = all_of_it();
+    char *text = print_of(r, &q, TEXT);
+    expect_part(text, "100 B in 1 block was lost, all by reserve.\n");
+    free(text);
+    query_release(&q.query);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_text_when),
         cmocka_unit_test(test_text_unclassified),
         cmocka_unit_test(test_text_clean),
+        cmocka_unit_test(test_text_of_a_library),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_csv),
     };

@@ -33,7 +33,7 @@
 /* Waits until the thread stops. Returns its wait status, or a negative errno. */
 static int await_stop(pid_t tid, uint64_t limit_ns)
 {
-    uint64_t begin = monotonic_ns();
+    struct patience patience = {0};
     for (unsigned round = 0;; round++) {
         int status;
         pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
@@ -41,7 +41,7 @@ static int await_stop(pid_t tid, uint64_t limit_ns)
             return WIFSTOPPED(status) ? status : -ESRCH;
         if (got < 0 && errno != EINTR)
             return -ESRCH;
-        if (monotonic_ns() - begin > limit_ns)
+        if (patience_waited(&patience, monotonic_ns()) > limit_ns)
             return -EBUSY;
         if (round < YIELDS)
             sched_yield();

@@ -456,6 +456,7 @@ void scan_finish(struct scanning *s)
     struct summing k = {.scanning = s};
     if (s->unreachable && !s->summed) { /* target_pause sums up */
         memory_release(&s->memory);
+        vec_release(&s->older.items);
         free(t->scan.left_out);
         t->scan.left_out = s->unreachable;
         return;

@@ -112,7 +112,7 @@ static bool has_stopped(struct stopped_thread *t)
 
 static bool await_stops(struct stopped_threads *h, uint64_t patience_ns, struct err *err)
 {
-    uint64_t start = monotonic_ns();
+    struct patience patience = {0};
     for (unsigned round = 0;; round++) {
         size_t running = 0;
         pid_t last = 0;
@@ -127,7 +127,7 @@ static bool await_stops(struct stopped_threads *h, uint64_t patience_ns, struct 
         }
         if (!running)
             return true;
-        if (monotonic_ns() - start > patience_ns) {
+        if (patience_waited(&patience, monotonic_ns()) > patience_ns) {
             char state = state_of(h->pid, last);
             err_set(
                 err, -EBUSY,
