@@ -129,12 +129,13 @@ bool proc_read_thread_state(pid_t pid, pid_t tid, struct proc_state *out)
 /* Reads the first numbers of the line that begins with `label`; missing ones stay 0. */
 static void read_line(const char *status, const char *label, unsigned *first, unsigned *second)
 {
-    char *at = strstr(status, label);
+    const char *at = strstr(status, label);
     if (!at)
         return;
-    *first = (unsigned)strtoul(at + strlen(label), &at, 10);
+    char *end;
+    *first = (unsigned)strtoul(at + strlen(label), &end, 10);
     if (second)
-        *second = (unsigned)strtoul(at, NULL, 10);
+        *second = (unsigned)strtoul(end, NULL, 10);
 }
 
 bool proc_read_status(pid_t pid, struct proc_status *out)
