@@ -268,17 +268,14 @@ static void add_up(struct call_tree *t, const struct measure *m)
     t->own = xcalloc(count, sizeof *t->own);
     t->below = xcalloc(count, sizeof *t->below);
     for (size_t s = 0; s < m->count; s++)
-        if (t->site_call[s] != CALL_NONE) {
-            /* Native calls below the Python call that is charged have it in their totals. */
-            uint32_t innermost = m->in_place ? t->site_call[s] : t->site_leaf[s];
+        if (t->site_call[s] != CALL_NONE)
             value_join(&t->own[t->site_call[s]], m->sites[s], t->by_max);
-            value_join(&t->below[innermost], m->sites[s], t->by_max);
-        }
     for (size_t c = 0; c < count; c++)
         t->scale = wrapped(t->scale, t->own[c].amount < 0 ? (int64_t) - (uint64_t)t->own[c].amount
                                                           : t->own[c].amount);
     if (t->by_max)
         t->scale = t->sum.amount;
+    memcpy(t->below, t->own, count * sizeof *t->own);
     for (size_t c = count; c-- > 1;)
         value_join(&t->below[t->parent.items[c]], t->below[c], t->by_max);
 }

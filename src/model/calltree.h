@@ -38,9 +38,7 @@ struct call_tree {
     uint32_t *path_call; /* with `paths`: call -> call there, except the `markers` at the end */
     size_t markers;      /* number of calls that stand for stacks without a frame to list */
     struct value *own;   /* charged to this call itself */
-    /* Own, and everything that it called. For a native call below the Python call that is charged:
-     * everything that it allocated. */
-    struct value *below;
+    struct value *below; /* own, and everything that it called */
     uint32_t *site_call, /* for each site: the call that is charged; CALL_NONE: none */
         *site_leaf;      /* for each site: the innermost call that is not folded */
     bool by_max;
