@@ -55,11 +55,11 @@ static int detach(pid_t pid)
     char answer[WIRE_TEXT_MAX] = "";
     int code = ctl_client_begin(pid, &with, &err);
     int fd = code ? code : ctl_client_ask(&with, WIRE_DETACH, "");
-    if (fd == -ECONNREFUSED || code)
+    if (code)
         return restore(pid);
     code = fd < 0 ? fd : ctl_client_answer(fd, answer, sizeof answer, NULL);
-    if (code == -ECONNRESET || code == -EPIPE)
-        return restore((pid_t)pid); /* it was killed before it answered */
+    if (code == -EPIPE) /* the collector was killed, perhaps before it answered */
+        return restore(pid);
     if (code) {
         struct strbuf why = {0};
         ctl_client_explain(&with, code, "detach", answer, &why);

@@ -104,6 +104,13 @@ int ctl_client_begin(pid_t pid, struct ctl_client *out, struct err *err)
     return 0;
 }
 
+/* Nothing listens, or it ended before it took the connection or the request, or before it answered:
+ * the kernel has an error for each, and all mean that the collector has ended. */
+static int failure(int error)
+{
+    return error == ECONNREFUSED || error == ECONNRESET ? -EPIPE : -error;
+}
+
 static int connected(const struct ctl_client *c)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -113,7 +120,7 @@ static int connected(const struct ctl_client *c)
     if (fd >= 0 && connect(fd, (struct sockaddr *)&to,
                            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size)) == 0)
         return fd;
-    int code = -errno;
+    int code = failure(errno);
     if (fd >= 0)
         close(fd);
     return code;
@@ -158,7 +165,7 @@ int ctl_client_ask(const struct ctl_client *c, enum wire_request_kind kind, cons
     int fd = connected(c);
     if (fd < 0 || sendmsg(fd, &send, MSG_NOSIGNAL) > 0)
         return fd;
-    int code = -errno;
+    int code = failure(errno);
     close(fd);
     return code;
 }
@@ -179,7 +186,7 @@ int ctl_client_answer(int fd, char *text, size_t room, int *memory)
     do
         n = recvmsg(fd, &receive, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
-    int code = n < 0 ? -errno : n < (ssize_t)sizeof reply ? -EPIPE : reply.status;
+    int code = n < 0 ? failure(errno) : n < (ssize_t)sizeof reply ? -EPIPE : reply.status;
     text[n > (ssize_t)sizeof reply ? (size_t)n - sizeof reply : 0] = '\0';
     const struct cmsghdr *sent = n > 0 && memory ? CMSG_FIRSTHDR(&receive) : NULL;
     if (sent && sent->cmsg_level == SOL_SOCKET && sent->cmsg_type == SCM_RIGHTS)
@@ -193,7 +200,7 @@ void ctl_client_explain(const struct ctl_client *c, int code, const char *what, 
 {
     if (*text)
         say(out, "%r", text);
-    else if (code == -ECONNREFUSED || code == -EPIPE)
+    else if (code == -EPIPE)
         say(out, "the recording of process %d has ended\n", c->pid);
     else
         say(out, "%s was not done: %r\n", what, strerror(-code));

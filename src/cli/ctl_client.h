@@ -30,7 +30,8 @@ int ctl_client_begin(pid_t pid, struct ctl_client *out, struct err *err);
  * process of each. */
 bool ctl_client_only(struct ctl_client *out, struct strbuf *pids);
 
-/* Sends a request. Returns a descriptor on which the answer will come, or a negative errno. */
+/* Sends a request. Returns a descriptor on which the answer will come, or a negative errno;
+ * -EPIPE here and from ctl_client_answer: the collector has ended. */
 int ctl_client_ask(const struct ctl_client *c, enum wire_request_kind kind, const char *text);
 /* Waits for the answer, and closes `fd`. The answer is a text or, if `memory` is not NULL, perhaps
  * a descriptor. Returns 0, or a negative errno, perhaps with a text. */

@@ -26,7 +26,7 @@ static int explained(const struct live_recording *l, int code, const char *text,
     why.data[strcspn(why.data, "\n")] = '\0';
     err_set(err, code, "%s", why.data);
     strbuf_release(&why);
-    return code == -ECONNREFUSED ? -EPIPE : code;
+    return code;
 }
 
 int live_recording_ask(struct live_recording *l, struct err *err)

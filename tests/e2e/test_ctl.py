@@ -1,7 +1,9 @@
 """Snapshots, and what is asked of a running recording from outside."""
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
 
 from harness import ROOT, cases, eventually
@@ -153,6 +155,28 @@ def test_wrong_requests(t):
     t.true("the folder is named", t.file("no/such/folder") in t.stderr, t.stderr)
     run.ctl("status", pid=os.getpid(), status=1)
     t.equal("the recording is unharmed", hundreds(t, run.end()), 300)
+
+
+@cases(when=("before it takes the request", "before it answers"))
+def test_recording_that_ends_meanwhile(t, when):
+    """The kernel has another error than for an address at which nothing listens."""
+    name, key = "tidemark-test-%d" % os.getpid(), "0" * 32
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, subprocess.Popen(
+            ["sleep", "60"], env={**os.environ, "TIDEMARK_SOCKET": name, "TIDEMARK_KEY": key}) as program:
+        listener.bind("\0" + name)
+        listener.listen()
+        ctl = subprocess.Popen([t.tidemark, "ctl", str(program.pid), "status"], stderr=subprocess.PIPE)
+        if when == "before it answers":
+            taken = listener.accept()[0]
+            t.equal("a request came", len(taken.recv(1)), 1)
+            taken.close()
+        else:
+            select.select([listener], [], [])
+        listener.close()
+        said = ctl.communicate()[1].decode()
+        program.kill()
+    t.equal("status", ctl.returncode, 1)
+    t.equal("said", said, "tidemark ctl: the recording of process %d has ended\n" % program.pid)
 
 
 def test_recording_that_was_killed(t):
