@@ -80,6 +80,7 @@ static uint32_t claim_spare(void)
 bool accounts_reset(struct wire_header *h, char *first)
 {
     atomic_store(&accounts.refused, 0);
+    stack_accounts_reset();
     accounts.header = h;
     accounts.totals = &h->totals;
     accounts.era_ms = (const _Atomic uint32_t *)((char *)h + h->eras_offset);
@@ -105,6 +106,13 @@ void accounts_drop(void)
 
 /* --- finding an account ----------------------------------------------------------------------- */
 
+/* Stacks that occur one after the other have neighbouring numbers, and so neighbouring entries. */
+static inline uint32_t home_of(const struct account_table *a, uint32_t key)
+{
+    uint32_t group = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    return (group << 4 | (key & 15)) & (a->size - 1);
+}
+
 static bool table_grow(struct account_table *a)
 {
     struct account_table old = *a;
@@ -118,7 +126,7 @@ static bool table_grow(struct account_table *a)
     for (uint32_t i = 0; i < old.size; i++) {
         if (!old.entries[i])
             continue;
-        uint32_t at = account_home(a, (uint32_t)(old.entries[i] >> 32));
+        uint32_t at = home_of(a, (uint32_t)(old.entries[i] >> 32));
         while (entries[at])
             at = (at + 1) & (size - 1);
         entries[at] = old.entries[i];
@@ -143,32 +151,72 @@ static void table_clear(struct account_table *a)
     a->used = 0;
 }
 
-__attribute__((noinline)) uint32_t account_make(struct thread *t, struct account_table *a,
-                                                uint32_t key, uint32_t flags)
+/* May the account be one of those reserved for lack of memory? */
+static bool may_be_spare(uint32_t key, uint32_t flags)
+{
+    return flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST;
+}
+
+/* 0: there is no memory. */
+static uint32_t make(struct thread *t, uint32_t key, uint32_t flags)
 {
     struct counting *c = &t->counting;
-    /* It may use one of the reserved accounts. */
-    bool spare = flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST;
-    uint32_t first = 0, number = 0, at = account_home(a, key);
-    if (a->used * 2 >= a->size && !table_grow(a) && (!spare || a->used >= a->size / 8 * 7))
-        return 0;
+    uint32_t first = 0, number = 0;
     if (c->accounts == c->accounts_end && (first = accounts_claim(CLAIMED))) {
         c->accounts = first;
         c->accounts_end = first + CLAIMED;
     }
     if (c->accounts != c->accounts_end)
         number = c->accounts++;
-    else if (!spare || !(number = claim_spare()))
+    else if (!may_be_spare(key, flags) || !(number = claim_spare()))
         return 0;
     struct wire_account *made = account_at(number);
     made->node = key;
     made->owner = c->owner | flags;
     made->saved_epoch = atomic_load_explicit(&accounts.totals->peak_epoch,
                                              memory_order_relaxed); /* it had nothing */
+    return number;
+}
+
+static bool table_has_room(struct account_table *a, bool spare)
+{
+    return a->used * 2 < a->size || table_grow(a) || (spare && a->used < a->size / 8 * 7);
+}
+
+static void table_add(struct account_table *a, uint32_t key, uint32_t number)
+{
+    uint32_t at = home_of(a, key);
     while (a->entries[at])
         at = (at + 1) & (a->size - 1);
     a->entries[at] = (uint64_t)key << 32 | number;
     a->used++;
+}
+
+uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags)
+{
+    for (uint32_t at = home_of(a, key); a->entries[at]; at = (at + 1) & (a->size - 1))
+        if (LIKELY(a->entries[at] >> 32 == key))
+            return (uint32_t)a->entries[at];
+    uint32_t number = table_has_room(a, may_be_spare(key, flags)) ? make(t, key, flags) : 0;
+    if (number)
+        table_add(a, key, number);
+    return number;
+}
+
+uint32_t account_find_or_make(struct thread *t, _Atomic uint32_t *first, uint32_t stack,
+                              uint32_t flags)
+{
+    uint32_t none = 0;
+    if (!first)
+        first = stack_accounts_map(stack);
+    if (!first || atomic_load_explicit(first, memory_order_relaxed))
+        return account_in_table(t, &t->counting.own, stack, flags);
+    uint32_t number = make(t, stack, flags);
+    if (!number || atomic_compare_exchange_strong(first, &none, number))
+        return number;
+    /* Another thread was first; without room in the table, another account will be made. */
+    if (table_has_room(&t->counting.own, true))
+        table_add(&t->counting.own, stack, number);
     return number;
 }
 
@@ -177,9 +225,9 @@ __attribute__((noinline, cold)) uint32_t account_cut(struct thread *t, uint32_t 
 {
     uint32_t number = 0;
     if (stack < WIRE_CUT_FIRST)
-        number = account_of(t, &t->counting.own, nodes_cut_of(stack), flags);
+        number = account_of_stack(t, nodes_cut_of(stack), flags);
     if (!number)
-        number = account_of(t, &t->counting.own, WIRE_CUT_ROOT, flags);
+        number = account_of_stack(t, WIRE_CUT_ROOT, flags);
     if (!number)
         atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
     return number;

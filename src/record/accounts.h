@@ -16,7 +16,8 @@
 
 struct thread;
 
-/* Account numbers by stack, or by the account whose blocks were freed. */
+/* Account numbers by stack, for stacks that are another thread's in stack_accounts; or by the account
+ * whose blocks were freed. */
 struct account_table {
     uint64_t *entries; /* stack << 32 | account; 0: empty */
     uint32_t size, used;

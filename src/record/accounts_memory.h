@@ -6,6 +6,7 @@
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
 
 #include "record/recorder.h"
+#include "record/stack_accounts.h"
 
 #define ACCOUNTS_WINDOW_BITS 13 /* WIRE_ACCOUNTS_FIRST */
 #define ACCOUNTS_WINDOWS     (26 - ACCOUNTS_WINDOW_BITS)
@@ -52,26 +53,25 @@ static inline struct wire_cell *cell_at(uint32_t number)
 /* The first of `count` accounts; 0: there is no memory. */
 uint32_t accounts_claim(uint32_t count);
 
-/* Stacks that occur one after the other have neighbouring numbers, and so neighbouring entries. */
-static inline uint32_t account_home(const struct account_table *a, uint32_t key)
-{
-    uint32_t group = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-    return (group << 4 | (key & 15)) & (a->size - 1);
-}
-
-uint32_t account_make(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
 /* If there is no memory for another account of a stack: that of its innermost frames; 0: none is
  * left, and something is lost. */
 uint32_t account_cut(struct thread *t, uint32_t stack, uint32_t flags);
+/* The account in one of the thread's tables; it is made if there is none. 0: there is no memory. */
+uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
+/* The thread's account of a stack that has an account of another thread, or none yet; `first`: its
+ * entry in stack_accounts, or NULL. 0: there is no memory. */
+uint32_t account_find_or_make(struct thread *t, _Atomic uint32_t *first, uint32_t stack,
+                              uint32_t flags);
 
-/* 0: there is no memory for another account. */
-static inline uint32_t account_of(struct thread *t, struct account_table *a, uint32_t key,
-                                  uint32_t flags)
+/* The thread's account of a stack; 0: there is no memory for another one. */
+static inline uint32_t account_of_stack(struct thread *t, uint32_t stack, uint32_t flags)
 {
-    for (uint32_t at = account_home(a, key); a->entries[at]; at = (at + 1) & (a->size - 1))
-        if (LIKELY(a->entries[at] >> 32 == key))
-            return (uint32_t)a->entries[at];
-    return account_make(t, a, key, flags);
+    _Atomic uint32_t *first = stack_accounts_at(stack);
+    uint32_t number = first ? atomic_load_explicit(first, memory_order_acquire) : 0;
+    if (LIKELY(number) &&
+        LIKELY((account_at(number)->owner ^ t->counting.owner) < WIRE_ACCOUNT_OWNER))
+        return number;
+    return account_find_or_make(t, first, stack, flags);
 }
 
 #endif

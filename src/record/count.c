@@ -267,7 +267,7 @@ void count_replaced(struct thread *t, uintptr_t address, const struct indexed *o
 /* The stack is seen again, or for the first time. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered)
 {
-    uint32_t number = account_of(t, &t->counting.own, stack, size_bucket(size));
+    uint32_t number = account_of_stack(t, stack, size_bucket(size));
     if (UNLIKELY(!number))
         return account_cut(t, stack, size_bucket(size));
     if (remembered)
@@ -277,7 +277,7 @@ uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uin
 
 uint32_t count_others(struct thread *t, uint32_t account)
 {
-    uint32_t number = account_of(t, &t->counting.others, account, WIRE_ACCOUNT_OTHERS);
+    uint32_t number = account_in_table(t, &t->counting.others, account, WIRE_ACCOUNT_OTHERS);
     if (UNLIKELY(!number))
         atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
     return number;

@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 12
+#define WIRE_VERSION 13
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -157,7 +157,7 @@ static_assert(sizeof(struct wire_module) == 64, "wire ABI");
 struct wire_own {
     _Atomic uint64_t start, size;
 };
-#define WIRE_OWN 40
+#define WIRE_OWN 56
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
