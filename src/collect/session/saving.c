@@ -17,12 +17,8 @@
 #include "collect/counting/stamps.h"
 #include "store/writer.h"
 
-#define FIRST_CHECKPOINT_NS  250000000
-#define CHECKPOINTS_APART_NS 500000000
-/* The pause is so many times the cost of the last one: checkpoints take 2 % of a processor. */
-#define CHECKPOINTS_APART_COST 50
-#define ENDED_IMAGES_BYTES     ((size_t)8 << 20)
-#define FAULT_NS               1000 /* to copy a page that is shared with a forked copy of us */
+#define ENDED_IMAGES_BYTES ((size_t)8 << 20)
+#define FAULT_NS           1000 /* to copy a page that is shared with a forked copy of us */
 
 /* --- processes that have ended ---------------------------------------------------------------- */
 
@@ -223,25 +219,43 @@ static uint64_t own_faults(void)
     return (uint64_t)usage.ru_minflt;
 }
 
-void checkpoint_if_due(struct session *s, uint64_t now)
+/* Of what a checkpoint writes, most is for each frame of a stack. */
+static uint64_t amount_to_write(const struct session *s)
+{
+    uint64_t amount = 0;
+    for (size_t i = 0; i < s->live.count; i++)
+        amount += s->live.items[i]->program_stacks.states.count;
+    return amount;
+}
+
+/* true: one is still being written. */
+static bool checkpoint_goes_on(struct session *s, uint64_t now)
 {
     struct rusage usage;
-    if (s->checkpoint) {
-        if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
-            return;
-        uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-                           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-        uint64_t own_ns = s->fork_ns + (own_faults() - s->fork_faults) * FAULT_NS;
-        uint64_t apart = (cost_us * 1000 + own_ns) * CHECKPOINTS_APART_COST;
-        s->next_checkpoint_ns = now + (apart > CHECKPOINTS_APART_NS ? apart : CHECKPOINTS_APART_NS);
-        s->checkpoint = 0;
-    }
-    if (now < FIRST_CHECKPOINT_NS || now < s->next_checkpoint_ns || !s->targets.count ||
-        !output_is_file(s->file))
+    if (!s->checkpoint)
+        return false;
+    if (wait4(s->checkpoint, NULL, WNOHANG, &usage) == 0)
+        return true;
+    uint64_t cost_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    uint64_t own_ns = s->fork_ns + (own_faults() - s->fork_faults) * FAULT_NS;
+    s->checkpoints.last_ns = now;
+    s->checkpoints.cost_ns = cost_us * 1000 + own_ns;
+    s->checkpoint = 0;
+    return false;
+}
+
+void checkpoint_if_due(struct session *s, uint64_t now)
+{
+    if (!s->targets.count || checkpoint_goes_on(s, now))
+        return;
+    uint64_t amount = amount_to_write(s);
+    if (!checkpoint_is_due(&s->checkpoints, now, amount) || !output_is_file(s->file))
         return;
     naming_hold(s->naming);
     freeze_counts(s);
     s->fork_faults = own_faults();
+    s->checkpoints.amount = amount;
     pid_t writer = fork();
     if (writer == 0)
         write_checkpoint(s, now);
@@ -249,7 +263,7 @@ void checkpoint_if_due(struct session *s, uint64_t now)
     naming_go_on(s->naming);
     s->fork_ns = elapsed_ns(s) - now;
     s->checkpoint = writer > 0 ? writer : 0;
-    s->next_checkpoint_ns = now + CHECKPOINTS_APART_NS;
+    s->checkpoints.last_ns = now;
 }
 
 static void drop_checkpoint(struct session *s)

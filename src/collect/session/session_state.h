@@ -11,6 +11,7 @@
 #define TIDE_COLLECT_SESSION_SESSION_STATE_H
 
 #include "collect/attach/attach_process.h"
+#include "collect/session/checkpoint_schedule.h"
 #include "collect/session/control_socket.h"
 #include "collect/naming/naming.h"
 #include "collect/sampling/samples.h"
@@ -63,10 +64,11 @@ struct session {
     struct strpool strings; /* strings of the file */
     struct not_recorded not_recorded;
     struct mark_on mark_on;
-    uint64_t next_naming_ns, next_progress_ns, next_checkpoint_ns;
+    uint64_t next_naming_ns, next_progress_ns;
     uint64_t next_check_ns, alone_since_ns; /* for descendants that have not connected */
     unsigned unconnected;                   /* how many of these we wait for */
     pid_t checkpoint;                       /* pid of the process that writes one; 0: none */
+    struct checkpoint_schedule checkpoints;
     uint64_t fork_ns, fork_faults;  /* how long the fork took; our page faults at that time */
     VEC(struct snapshot) snapshots; /* those being written, and those that may be removed later */
     unsigned snapshot_count;        /* how many were begun so far */
