@@ -10,6 +10,9 @@
 #include "record/shared_window.h"
 
 #define CLAIMED 32 /* accounts claimed at a time: a page */
+/* Once so many are new, rows are written before the interval ends. Otherwise, in a program whose
+ * stacks are all new, they would fill the ring at its end, and the thread would wait. */
+#define NEW_MOST 4096
 
 static_assert(WIRE_ACCOUNTS_FIRST == 1u << ACCOUNTS_WINDOW_BITS, "windows");
 
@@ -162,6 +165,9 @@ static uint32_t make(struct thread *t, uint32_t key, uint32_t flags)
 {
     struct counting *c = &t->counting;
     uint32_t first = 0, number = 0;
+    if (UNLIKELY(c->new_accounts == NEW_MOST))
+        accounts_rows(t);
+    c->new_accounts++;
     if (c->accounts == c->accounts_end && (first = accounts_claim(CLAIMED))) {
         c->accounts = first;
         c->accounts_end = first + CLAIMED;
@@ -312,6 +318,7 @@ void accounts_rows(struct thread *t)
 {
     uint32_t number = atomic_load_explicit(&t->ring->dirty, memory_order_relaxed);
     accounts_settle(t);
+    t->counting.new_accounts = 0;
     if (number == WIRE_LAST || !number)
         return;
     atomic_fetch_add(&t->ring->rows_written, 1);

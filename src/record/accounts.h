@@ -38,6 +38,7 @@ struct replacements {
 struct counting {
     uint32_t owner;                  /* times WIRE_ACCOUNT_OWNER */
     uint32_t accounts, accounts_end; /* claimed but unused accounts */
+    uint32_t new_accounts;           /* made since rows were written */
     uint32_t cells, cells_end;
     struct account_table own, others;
     struct replacements *replacements;
