@@ -65,12 +65,8 @@ void strbuf_u64(struct strbuf *b, uint64_t value)
 
 void strbuf_varint(struct strbuf *b, uint64_t value)
 {
-    strbuf_reserve(b, 10);
-    while (value >= 0x80) {
-        b->data[b->size++] = (char)(value | 0x80);
-        value >>= 7;
-    }
-    b->data[b->size++] = (char)value;
+    strbuf_reserve(b, VARINT_MOST);
+    strbuf_varint_there(b, value);
     b->data[b->size] = '\0';
 }
 

@@ -27,6 +27,15 @@ void strbuf_clear(struct strbuf *b);
 void strbuf_release(struct strbuf *b);
 char *strbuf_detach(struct strbuf *b);
 
+#define VARINT_MOST 10 /* bytes of a varint */
+/* The same without the NUL, where room has been reserved. */
+static inline void strbuf_varint_there(struct strbuf *b, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        b->data[b->size++] = (char)(value | 0x80);
+    b->data[b->size++] = (char)value;
+}
+
 /* Small differences of either sign become small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ... */
 static inline uint64_t zigzag(int64_t v)
 {

@@ -105,7 +105,7 @@ static void write_recording(const struct import *m, struct strbuf *out)
     const struct strbuf **rows = xmalloc((m->packed.count + 1) * sizeof *rows);
     for (size_t i = 0; i < m->packed.count; i++)
         rows[i] = &m->packed.items[i];
-    const struct packed_rows packed = {rows, m->packed_counts.items};
+    const struct packed_figures packed = {rows, m->packed_counts.items};
     writer_begin(out);
     writer_profile(out, 0, m->profile, m->packed.count ? &packed : NULL);
     writer_end(out, m->recording);

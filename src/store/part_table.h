@@ -16,12 +16,15 @@
 struct part {
     enum chunk_type type;
     enum profile_part part;
-    void (*put)(struct strbuf *b, const struct profile *p); /* NULL: intervals_put */
+    void (*put)(struct strbuf *b, const struct profile *p); /* NULL: put_packed */
     void (*take)(struct cursor *c, struct profile *p);
     /* Does the profile have this part? If a chunk occurs again, it is ignored. If `if_there` is
      * set, an empty part is not written. */
     bool (*is_there)(const struct profile *p);
     bool if_there;
+    /* `packed`: what is not in the profile, or NULL. */
+    void (*put_packed)(struct strbuf *b, const struct profile *p,
+                       const struct packed_figures *packed);
 };
 
 /* In the order of the file. */
@@ -37,7 +40,6 @@ PART(sampling)
 PART(notes)
 PART(threads)
 PART(nodes)
-PART(sites)
 PART(stamps)
 PART(marks)
 PART(inherited)
@@ -53,8 +55,11 @@ PART(spreads)
 PART(modules)
 PART(frames)
 #undef PART
-/* `packed`: the rows, if they are not in the profile. */
-void intervals_put(struct strbuf *b, const struct profile *p, const struct packed_rows *packed);
+/* How many sites there are. */
+size_t packed_sites(const struct profile *p, const struct packed_figures *packed);
+void sites_put(struct strbuf *b, const struct profile *p, const struct packed_figures *packed);
+void sites_take(struct cursor *c, struct profile *p);
+void intervals_put(struct strbuf *b, const struct profile *p, const struct packed_figures *packed);
 void intervals_take(struct cursor *c, struct profile *p);
 
 /* A column of numbers that are often equal or zero compresses better on its own than mixed with

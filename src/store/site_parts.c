@@ -2,37 +2,60 @@
 
 #include <string.h>
 
+#define SITE_COLUMNS  11
+#define SITES_AT_ONCE 1024 /* for which room is made */
+
 #define TAKE_COLUMN(c, items, n, field)                                                            \
     for (uint64_t i = 0; i < (n); i++)                                                             \
     (items)[i].field = cursor_varint(c)
 
-void sites_put(struct strbuf *b, const struct profile *p)
+size_t packed_sites(const struct profile *p, const struct packed_figures *packed)
 {
+    return packed && packed->site_at ? packed->site_count : p->sites.count;
+}
+
+/* Puts a site into the columns. */
+static void put_columns(struct strbuf *c, const struct site *s, uint32_t previous_node)
+{
+    const uint64_t values[SITE_COLUMNS] = {zigzag((int64_t)s->node - previous_node),
+                                           s->thread,
+                                           s->domain,
+                                           s->unit_bytes,
+                                           s->unit_usable - s->unit_bytes,
+                                           s->at_peak_blocks,
+                                           s->at_peak_bytes,
+                                           s->at_peak_usable - s->at_peak_bytes,
+                                           s->own_peak_blocks,
+                                           s->own_peak_bytes,
+                                           zigzag((int64_t)(s->largest_bytes - s->unit_bytes))};
+    for (unsigned i = 0; i < SITE_COLUMNS; i++)
+        strbuf_varint_there(&c[i], values[i]);
+}
+
+void sites_put(struct strbuf *b, const struct profile *p, const struct packed_figures *packed)
+{
+    struct strbuf columns[SITE_COLUMNS] = {0};
+    const size_t count = packed_sites(p, packed);
     uint32_t previous = 0;
-    strbuf_varint(b, p->sites.count);
-    for (size_t i = 0; i < p->sites.count; i++) {
-        strbuf_varint(b, zigzag((int64_t)p->sites.items[i].node - previous));
-        previous = p->sites.items[i].node;
+    strbuf_varint(b, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct site s =
+            packed && packed->site_at ? packed->site_at(packed->sites, i) : p->sites.items[i];
+        if (i % SITES_AT_ONCE == 0)
+            for (unsigned k = 0; k < SITE_COLUMNS; k++)
+                strbuf_reserve(&columns[k], SITES_AT_ONCE * VARINT_MOST);
+        put_columns(columns, &s, previous);
+        previous = s.node;
     }
-    PUT_COLUMN(b, p->sites, thread);
-    PUT_COLUMN(b, p->sites, domain);
-    PUT_COLUMN(b, p->sites, unit_bytes);
-    for (size_t i = 0; i < p->sites.count; i++)
-        strbuf_varint(b, p->sites.items[i].unit_usable - p->sites.items[i].unit_bytes);
-    PUT_COLUMN(b, p->sites, at_peak_blocks);
-    PUT_COLUMN(b, p->sites, at_peak_bytes);
-    for (size_t i = 0; i < p->sites.count; i++)
-        strbuf_varint(b, p->sites.items[i].at_peak_usable - p->sites.items[i].at_peak_bytes);
-    PUT_COLUMN(b, p->sites, own_peak_blocks);
-    PUT_COLUMN(b, p->sites, own_peak_bytes);
-    for (size_t i = 0; i < p->sites.count; i++)
-        strbuf_varint(
-            b, zigzag((int64_t)(p->sites.items[i].largest_bytes - p->sites.items[i].unit_bytes)));
+    for (unsigned i = 0; i < SITE_COLUMNS; i++) {
+        strbuf_add(b, columns[i].data ? columns[i].data : "", columns[i].size);
+        strbuf_release(&columns[i]);
+    }
 }
 
 void sites_take(struct cursor *c, struct profile *p)
 {
-    uint64_t n = cursor_items(c, 11, sizeof(struct site));
+    uint64_t n = cursor_items(c, SITE_COLUMNS, sizeof(struct site));
     vec_reserve(&p->sites, n);
     if (n)
         memset(p->sites.items, 0, n * sizeof *p->sites.items);
@@ -62,7 +85,7 @@ void sites_take(struct cursor *c, struct profile *p)
     }
 }
 
-void intervals_put(struct strbuf *b, const struct profile *p, const struct packed_rows *packed)
+void intervals_put(struct strbuf *b, const struct profile *p, const struct packed_figures *packed)
 {
     uint64_t previous = 0;
     strbuf_varint(b, p->intervals.count);

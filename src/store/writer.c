@@ -22,7 +22,7 @@ struct packing {
     uint32_t process;
     unsigned wanted; /* of profile_part */
     const struct profile *profile;
-    const struct packed_rows *packed;
+    const struct packed_figures *packed;
     _Atomic size_t next; /* the next part that no thread has taken */
     struct strbuf out[PARTS];
 };
@@ -36,7 +36,7 @@ static uint64_t memory_of(const struct packing *k, enum chunk_type type)
     case CHUNK_NODES: /* each node may have an address of its own */
         return p->nodes.count * (sizeof(struct node) + sizeof(uint64_t));
     case CHUNK_SITES:
-        return p->sites.count * sizeof(struct site);
+        return packed_sites(p, k->packed) * sizeof(struct site);
     case CHUNK_INTERVALS:
         for (size_t i = 0; i < p->intervals.count; i++)
             rows += k->packed ? k->packed->counts[i] : p->intervals.items[i].row_count;
@@ -69,7 +69,7 @@ static void *pack_parts(void *arg)
         if (part->put)
             part->put(&b, k->profile);
         else
-            intervals_put(&b, k->profile, k->packed);
+            part->put_packed(&b, k->profile, k->packed);
         chunk_append_large(&k->out[i], part->type, k->process, &b, memory_of(k, part->type));
     }
     strbuf_release(&b);
@@ -77,7 +77,7 @@ static void *pack_parts(void *arg)
 }
 
 void writer_parts(struct strbuf *out, uint32_t process, const struct profile *p, unsigned wanted,
-                  const struct packed_rows *packed)
+                  const struct packed_figures *packed)
 {
     struct packing k = {.process = process, .wanted = wanted, .profile = p, .packed = packed};
     pthread_t helper;
@@ -93,7 +93,7 @@ void writer_parts(struct strbuf *out, uint32_t process, const struct profile *p,
 }
 
 void writer_profile(struct strbuf *out, uint32_t process, const struct profile *p,
-                    const struct packed_rows *packed)
+                    const struct packed_figures *packed)
 {
     writer_parts(out, process, p, PROFILE_ENDING | PROFILE_FIGURES | PROFILE_NAMES, packed);
 }

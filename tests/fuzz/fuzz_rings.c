@@ -207,7 +207,7 @@ static void write_and_open(struct target *t)
         counts[i] = t->timeline.slices.items[i].row_count;
     }
     writer_begin(&file);
-    writer_profile(&file, 0, &t->profile, &(struct packed_rows){.rows = rows, .counts = counts});
+    writer_profile(&file, 0, &t->profile, &(struct packed_figures){.rows = rows, .counts = counts});
     writer_end(&file, &out);
     fuzz_must(recording_parse(file.data, file.size, "x", &in, &err) == 0);
     fuzz_must(in->complete && in->profiles.items[0].sites.count == t->profile.sites.count);
@@ -236,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     target_end(t, 20000001);
     size_t accounts = t->ledger.accounts.count;
     target_finish(t);
+    ledger_become_sites(&t->ledger, &t->profile, t->sampled.joined);
     check(t, accounts);
     name_python(t);
     if (size % 64 == 0) /* packing takes longer than all the rest */

@@ -31,7 +31,7 @@ static void test_one_thread(void **state)
     assert_u64_equal(t->events, 5);
     assert_clean(t);
     target_end(t, 40);
-    target_finish(t);
+    finish(t);
     assert_u64_equal(t->profile.duration_ns, 40);
     assert_int_equal(t->profile.sites.count, 2);
     assert_int_equal(t->profile.sites.items[0].node, 1);

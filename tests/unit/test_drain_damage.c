@@ -27,7 +27,7 @@ static void test_stack_states(void **state)
     assert_u64_equal(t->ledger.incomplete_stacks, 5);
     assert_u64_equal(total(t, 0, 0, COL_ALLOCS), 1);
     target_end(t, 2);
-    target_finish(t);
+    finish(t);
     for (size_t i = 0; i < t->profile.sites.count; i++)
         assert_true(t->profile.sites.items[i].node < t->profile.nodes.count);
     target_free(t);
@@ -54,7 +54,7 @@ static void test_nodes_of_the_profile(void **state)
     alloc(&r[0], 1, 0, WIRE_CUT_FIRST + 3);
     node(t, 0, 0);
     target_end(t, 1);
-    target_finish(t);
+    finish(t);
     const struct node *nodes = t->profile.nodes.items, *n;
     assert_int_equal(t->profile.nodes.count, 1 + 3 + 2 + 2);
     n = node_of_site(t, 0);
@@ -149,7 +149,7 @@ static void test_windows(void **state)
     alloc(&r[0], 1, 0, many - 1);
     target_end(t, 1);
     assert_u64_equal(t->ledger.incomplete_stacks, 0);
-    target_finish(t);
+    finish(t);
     assert_int_equal(t->profile.nodes.count, many);
     for (uint32_t i = 1; i < many; i++)
         assert_int_equal(t->profile.nodes.items[i].parent, i - 1);
@@ -224,7 +224,7 @@ static void check_damage(void (*damage)(struct target *, struct ring *), uint64_
     target_drain(t, 2);
     assert_u64_equal(t->ledger.live.bytes / 10, 111);
     target_end(t, 3);
-    target_finish(t);
+    finish(t);
     assert_int_equal(t->profile.intervals.count, 1);
     target_free(t);
 }
@@ -367,7 +367,7 @@ static void test_absurd_numbers(void **state)
         assert_true(t->program_mmaps.items.items[i - 1].end <=
                     t->program_mmaps.items.items[i].start);
     target_end(t, 6 * INTERVAL);
-    target_finish(t);
+    finish(t);
     assert_false(t->readers.items[0].damaged);
     target_free(t);
 }
@@ -429,7 +429,7 @@ static void test_random_words(void **state)
             target_drain(t, (uint64_t)pass * INTERVAL);
         }
         target_end(t, 9 * INTERVAL);
-        target_finish(t);
+        finish(t);
         assert_int_equal(t->ledger.accounts.count, 0);
         target_free(t);
     }
@@ -490,7 +490,7 @@ static void test_absurd_number_of_accounts(void **state)
     assert_true(accounts_end(t) > WIRE_ACCOUNT_USUAL);
     assert_true(accounts_end(t) < WIRE_ACCOUNT_USUAL + 1000);
     target_end(t, 2);
-    target_finish(t);
+    finish(t);
     assert_u64_equal(t->profile.peak_bytes, 0); /* nobody has told of one */
     target_free(t);
 }

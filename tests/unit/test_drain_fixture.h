@@ -206,4 +206,11 @@ static inline void assert_clean(struct target *t)
         assert_false(t->readers.items[i].damaged);
 }
 
+/* Finishes a target and puts its sites into the profile, where tests can see them. */
+static inline void finish(struct target *t)
+{
+    target_finish(t);
+    ledger_become_sites(&t->ledger, &t->profile, t->sampled.joined);
+}
+
 #endif

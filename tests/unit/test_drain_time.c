@@ -27,7 +27,7 @@ static void test_intervals(void **state)
     target_boundary(t, 3 * INTERVAL);
     target_drain(t, 3 * INTERVAL);
     target_end(t, 3 * INTERVAL + 1);
-    target_finish(t);
+    finish(t);
     static const uint64_t peaks[] = {11, 1111, 111111, 111111};
     static const uint64_t ends[] = {INTERVAL, 2 * INTERVAL, 3 * INTERVAL, 3 * INTERVAL + 1};
     assert_int_equal(t->profile.intervals.count, 4);

@@ -135,7 +135,7 @@ static void test_ledger_histograms(void **state)
 static struct profile *finished(struct target *t, uint64_t now)
 {
     target_end(t, now);
-    target_finish(t);
+    finish(t);
     return &t->profile;
 }
 

@@ -63,7 +63,7 @@ static void test_doubling(void **state)
         assert_u64_equal(of->left_bytes, 96 * 511);
         assert_u64_equal(of->unit_bytes, 96);
         target_end(t, 100 * INTERVAL);
-        target_finish(t);
+        finish(t);
         assert_int_equal(t->profile.chains.count, 1);
         target_free(t);
     }

@@ -72,7 +72,7 @@ static void test_packed_rows(void **state)
             row_put(&rows[i], &previous, row, &p->sites.items[row->site].unit);
         }
     }
-    const struct packed_rows packed = {.rows = list, .counts = counts};
+    const struct packed_figures packed = {.rows = list, .counts = counts};
     writer_begin(&file);
     writer_profile(&file, 0, p, &packed);
     writer_profile(&file, 1, &r->profiles.items[1], NULL);

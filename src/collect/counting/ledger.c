@@ -429,15 +429,24 @@ static struct site site_of(const struct ledger *l, uint32_t account, uint32_t jo
 /* Bytes of accounts freed at a time: whole accounts and whole pages. */
 #define GIVEN_BACK ((size_t)3 << 20)
 
+struct site ledger_site_at(void *ledger_sites, size_t account)
+{
+    const struct ledger_sites *of = ledger_sites;
+    struct account *accounts = of->ledger->accounts.items;
+    const size_t at_once = GIVEN_BACK / sizeof *accounts;
+    struct site s = site_of(of->ledger, (uint32_t)account, of->joined);
+    if ((account + 1) % at_once == 0)
+        madvise(&accounts[account + 1 - at_once], GIVEN_BACK, MADV_DONTNEED);
+    return s;
+}
+
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined)
 {
-    const size_t count = l->accounts.count, at_once = GIVEN_BACK / sizeof *l->accounts.items;
+    struct ledger_sites sites = {l, joined};
+    const size_t count = l->accounts.count;
     vec_reserve(&p->sites, count);
-    for (size_t i = 0; i < count; i++) {
-        *vec_push(&p->sites) = site_of(l, (uint32_t)i, joined);
-        if ((i + 1) % at_once == 0)
-            madvise(&l->accounts.items[i + 1 - at_once], GIVEN_BACK, MADV_DONTNEED);
-    }
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&p->sites) = ledger_site_at(&sites, i);
     ledger_release(l);
 }
 

@@ -218,27 +218,31 @@ bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_s
     return true;
 }
 
-/* The caller of a frame; its own number: there is none. */
-static uint32_t caller_of(const struct program_stacks *s, uint32_t number)
+/* The caller of a frame, given the slot before it; its own number: there is none. */
+static inline uint32_t caller_of(uint32_t number, uint64_t before)
 {
     if (number == 1 || number == WIRE_CUT_FIRST)
         return number == 1 ? 0 : number;
-    uint64_t before = slot_get(s, number - 1);
     uint32_t caller = is_branch(before) ? (uint32_t)before : number - 1;
     return is_caller(caller, number) ? caller : number;
 }
 
-struct node program_stacks_node(const struct program_stacks *s, uint32_t number)
+/* The node in a slot, given the slot before it; no address: it is not a frame. */
+static inline struct node node_of(uint32_t number, uint64_t word, uint64_t before)
 {
-    struct node n = {0};
-    if (!s->header || number == 0 || number >= next_of(s, number >= WIRE_CUT_FIRST))
-        return n;
-    uint64_t word = slot_get(s, number);
     if (!word || is_branch(word))
-        return n;
-    uint32_t caller = caller_of(s, number);
+        return (struct node){0};
+    uint32_t caller = caller_of(number, before);
     return (struct node){.address = caller == number ? NODE_INCOMPLETE : word,
                          .parent = caller == number ? 0 : caller};
+}
+
+struct node program_stacks_node(const struct program_stacks *s, uint32_t number)
+{
+    if (!s->header || number == 0 || number >= next_of(s, number >= WIRE_CUT_FIRST))
+        return (struct node){0};
+    return node_of(number, slot_get(s, number),
+                   number == WIRE_CUT_FIRST ? 0 : slot_get(s, number - 1));
 }
 
 size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t most)
@@ -290,20 +294,26 @@ static struct numbering number_frames(const struct program_stacks *s, struct pro
 {
     struct numbering n = {.frames = xcalloc(count / 64 + 1, sizeof *n.frames),
                           .before = xcalloc(count / 64 + 1, sizeof *n.before)};
+    uint64_t word = 0, before;
+    uint32_t last = 0; /* the slot of the last frame */
     vec_reserve(&p->nodes, p->nodes.count + count);
     for (uint32_t i = 0; i < count; i++) {
         if (i % 64 == 0)
             n.before[i / 64] = (uint32_t)p->nodes.count;
         if (i % SLOTS_KEPT == 0 && i && !first)
             let_go(s, i - SLOTS_KEPT, i);
-        struct node node = program_stacks_node(s, first + i);
+        before = word;
+        word = first + i ? slot_get(s, first + i) : 0;
+        struct node node = node_of(first + i, word, before);
         if (!node.address)
             continue;
         if (node.parent) {
-            node.parent = number_of(&n, node.parent - first);
+            node.parent = node.parent == last ? (uint32_t)p->nodes.count - 1
+                                              : number_of(&n, node.parent - first);
             if (!node.parent)
                 node.address = NODE_INCOMPLETE; /* its caller was never written */
         }
+        last = first + i;
         n.frames[i / 64] |= UINT64_C(1) << i % 64;
         *vec_push(&p->nodes) = node;
     }

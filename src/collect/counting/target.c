@@ -527,13 +527,12 @@ void target_finish(struct target *t)
     ledger_close(&t->ledger);
     accounts_release(&t->accounts);
     program_stacks_settle(&t->program_stacks, &t->ledger, p);
-    uint32_t joined = stack_tree_join(&t->sampled.stacks, p);
+    t->sampled.joined = stack_tree_join(&t->sampled.stacks, p);
     ledger_histograms(&t->ledger, p);
     untouched_finish(t);
     realloc_chains_finish(t);
     for (size_t i = 0; i < t->scan.results.count; i++)
         live_summary_finish(&t->scan.results.items[i], t);
-    ledger_become_sites(&t->ledger, p, joined);
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)

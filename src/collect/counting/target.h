@@ -192,6 +192,7 @@ struct target {
     struct {
         struct stack_tree stacks;
         size_t stacks_named; /* how many of them were passed to naming */
+        uint32_t joined;     /* when finished: what their numbers have grown by in the profile */
         /* Thread numbers that samples gave and that have had no event of their own. */
         VEC(uint32_t) threads;
         struct sampling before; /* the kernel's counts, before this program was executed */
@@ -259,7 +260,8 @@ uint64_t target_peak_bytes(const struct target *t);
 /* The highest live total since target_watch_peak, or since the start. */
 uint64_t target_watched_peak(struct target *t);
 void target_watch_peak(struct target *t);
-/* Fills target.profile's sites and totals; the interval log is in target.timeline. */
+/* Fills target.profile, except for what there may be too much of to have it twice: its sites are in
+ * target.ledger (ledger_site_at), its rows in target.timeline. */
 void target_finish(struct target *t);
 
 /* packing.c */

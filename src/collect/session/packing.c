@@ -22,7 +22,14 @@ static void write_figures(struct target *t, unsigned parts, uint32_t number, str
         rows[i] = &t->timeline.slices.items[i].rows;
         counts[i] = t->timeline.slices.items[i].row_count;
     }
-    writer_parts(out, number, &t->profile, parts, &(struct packed_rows){rows, counts});
+    struct ledger_sites sites = {&t->ledger, t->sampled.joined};
+    struct packed_figures packed = {.rows = rows,
+                                    .counts = counts,
+                                    .site_at = ledger_site_at,
+                                    .sites = &sites,
+                                    .site_count = t->ledger.accounts.count};
+    writer_parts(out, number, &t->profile, parts, &packed);
+    ledger_release(&t->ledger);
     free(rows);
     free(counts);
 }
