@@ -219,10 +219,10 @@ static uint64_t own_faults(void)
     return (uint64_t)usage.ru_minflt;
 }
 
-/* Of what a checkpoint writes, most is for each frame of a stack. */
+/* Most of what a checkpoint does is for frames of stacks; what is packed is only copied. */
 static uint64_t amount_to_write(const struct session *s)
 {
-    uint64_t amount = 0;
+    uint64_t amount = s->last_ended ? s->last_ended->program_stacks.states.count : 0;
     for (size_t i = 0; i < s->live.count; i++)
         amount += s->live.items[i]->program_stacks.states.count;
     return amount;
