@@ -92,10 +92,12 @@ struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp,
 
 struct walk_leaf *walk_keep_leaf(struct walk *w)
 {
-    if (w->fresh == 0 || w->fresh == w->count || w->trusted != w->count ||
-        !w->frames[w->count - 1].id)
-        return NULL; /* nothing below it, nothing above it, or not provable */
-    const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[w->fresh - 1];
+    if (w->count < 2 || w->trusted != w->count || !w->frames[w->count - 1].id)
+        return NULL; /* nothing below it, or not provable */
+    /* The innermost frame that was unchanged. If all were, or none, any frame below the top will do:
+     * a loop that does nothing but allocate has the same stack every time. */
+    const uint32_t below = w->fresh == 0 || w->fresh == w->count ? w->count - 2 : w->fresh - 1;
+    const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[below];
     const struct walk_read *read = w->reads + base->reads;
     uint32_t reads = top->reads - base->reads;
     if (reads > WALK_LEAF_READS)
@@ -110,7 +112,7 @@ struct walk_leaf *walk_keep_leaf(struct walk *w)
     l->sp = top->sp;
     l->fp = top->fp;
     l->fp_matters = top->fp_matters;
-    l->base = w->fresh - 1;
+    l->base = below;
     l->base_id = base->id;
     l->base_sp = base->sp;
     l->base_fp = base->fp;

@@ -190,6 +190,18 @@ static void test_outside_changes(void **state)
     assert_true(checker->by_leaf - before > 500);
 }
 
+/* A loop that only allocates: its stack is the first that was walked, and the next one is the
+ * same. */
+static void test_the_same_stack_every_time(void **state)
+{
+    (void)state;
+    walk_forget(&checker->kept);
+    unsigned before = checker->by_leaf;
+    for (volatile int i = 0; i < 100; i++)
+        innermost();
+    assert_true(checker->by_leaf - before >= 98);
+}
+
 /*
  * Frames with a frame pointer whose sizes add up to the same: everything inside is where it was,
  * and the old return addresses may still lie where they were, but the frames are others.
@@ -456,6 +468,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
         TEST(test_all_shapes),
         TEST(test_outside_changes),
+        TEST(test_the_same_stack_every_time),
         TEST(test_frame_pointer_moves),
         TEST(test_deeper_and_shallower),
         TEST(test_noreturn),
