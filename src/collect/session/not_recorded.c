@@ -32,11 +32,11 @@ static const char *file_name(const char *path)
 
 const struct executable *not_recorded_file(struct not_recorded *u, const char *path)
 {
-    for (size_t i = 0; i < u->looked.count; i++)
-        if (strcmp(u->looked.items[i].path, path) == 0)
-            return &u->looked.items[i].is;
-    *vec_push(&u->looked) = (struct looked){xstrdup(path), executable_examine(path)};
-    return &vec_last(&u->looked)->is;
+    for (size_t i = 0; i < u->examined.count; i++)
+        if (strcmp(u->examined.items[i].path, path) == 0)
+            return &u->examined.items[i].is;
+    *vec_push(&u->examined) = (struct examined_file){xstrdup(path), executable_examine(path)};
+    return &vec_last(&u->examined)->is;
 }
 
 /* Did the user ask for programs of this name? */
@@ -528,4 +528,26 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
             !names_left_out(u, u->silent_children.items[i].note))
             *vec_push(&main->profile.notes) = xstrdup(u->silent_children.items[i].note);
     explain_left_out(u, targets, count, main);
+}
+
+void not_recorded_release(struct not_recorded *u)
+{
+    for (size_t i = 0; i < u->examined.count; i++)
+        free(u->examined.items[i].path);
+    for (size_t i = 0; i < u->unhooked.count; i++)
+        free(u->unhooked.items[i].library);
+    for (size_t i = 0; i < u->silent_children.count; i++)
+        free(u->silent_children.items[i].note);
+    for (size_t i = 0; i < u->left_out.count; i++)
+        free(u->left_out.items[i].path);
+    for (size_t i = 0; i < u->suppressions.count; i++) {
+        free(u->suppressions.items[i].name);
+        free(u->suppressions.items[i].text);
+    }
+    vec_release(&u->examined);
+    vec_release(&u->unhooked);
+    vec_release(&u->silent_children);
+    vec_release(&u->executed_children);
+    vec_release(&u->left_out);
+    vec_release(&u->suppressions);
 }

@@ -12,7 +12,7 @@
  * live. A child that began and ended between two readings is missed. A process that executed
  * another program is recognised by its name until it is reaped.
  *
- * Threads: the session's one thread.
+ * Threads: the session's one thread. Ownership: it owns its texts, except `only`.
  */
 #ifndef TIDE_COLLECT_SESSION_NOT_RECORDED_H
 #define TIDE_COLLECT_SESSION_NOT_RECORDED_H
@@ -50,7 +50,7 @@ struct executed_child {
 };
 
 /* A program file that was examined: families of processes run the same few files over and over. */
-struct looked {
+struct examined_file {
     char *path;
     struct executable is;
 };
@@ -60,7 +60,7 @@ struct not_recorded {
     const char *only;
     bool no_children; /* children are not reported as missing either */
     uint64_t next_check_ns, next_libraries_check_ns, next_children_check_ns;
-    VEC(struct looked) looked;
+    VEC(struct examined_file) examined;
     VEC(struct unhooked_library) unhooked;
     VEC(struct silent_child) silent_children;     /* children that can never connect */
     VEC(struct executed_child) executed_children; /* those that the last reading found */
@@ -91,6 +91,8 @@ void not_recorded_check_ended(struct target *t);
  * started. */
 void not_recorded_explain(struct not_recorded *u, struct target *const *targets, size_t count,
                           pid_t program);
+/* Call it when the file is written, which takes `suppressions` from here. */
+void not_recorded_release(struct not_recorded *u);
 
 /* Did the user ask for programs of this name? */
 bool not_recorded_is_wanted(const char *only, const char *path);

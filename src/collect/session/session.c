@@ -521,6 +521,7 @@ started:
 out:
     if (o->attach_to)
         attached_end(&s, result->file);
+    not_recorded_release(&s.not_recorded);
     control_socket_close(&s.socket);
     if (s.signals >= 0)
         close(s.signals);
