@@ -195,7 +195,7 @@ static double recorder_at(const struct profile *p, uint64_t time_ns)
  * every mark. */
 static double arenas_about(const struct profile *p, uint64_t time_ns)
 {
-    const struct arena_look *before = NULL, *after = NULL;
+    const struct arena_reading *before = NULL, *after = NULL;
     for (size_t i = 0; i < p->arenas.count && !after; i++) {
         if (p->arenas.items[i].time_ns <= time_ns)
             before = &p->arenas.items[i];

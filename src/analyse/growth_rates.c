@@ -235,7 +235,7 @@ static void guess(struct growth_rates *r, const struct footprint *last, bool is_
 static double share_of_arenas(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
-    const struct arena_look *last = p->arenas.count ? vec_last(&p->arenas) : NULL;
+    const struct arena_reading *last = p->arenas.count ? vec_last(&p->arenas) : NULL;
     size_t k = 0;
     while (last && k + 1 < g->count && g->stamp[k + 1]->time_ns <= last->time_ns)
         k++;

@@ -114,7 +114,7 @@ static void pools(struct json *j, const struct answer *a)
 static void python(struct json *j, const struct answer *a)
 {
     const struct profile *p = a->profile;
-    const struct arena_look *look = arenas_at(p, a->window.at.time_ns);
+    const struct arena_reading *reading = arenas_at(p, a->window.at.time_ns);
     if (!p->python_version)
         return;
     char *version = xasprintf("%u.%u.%u", p->python_version >> 24, p->python_version >> 16 & 0xff,
@@ -123,13 +123,13 @@ static void python(struct json *j, const struct answer *a)
     json_string(j, "version", version);
     json_bool(j, "objects", p->python_objects);
     json_i64(j, "arena_live_bytes", arenas_live(p, &a->window.at).amount);
-    if (look) {
+    if (reading) {
         json_object(j, "arenas");
-        json_u64(j, "time_ns", look->time_ns);
-        json_u64(j, "count", look->arenas);
-        json_u64(j, "bytes", look->bytes);
-        json_u64(j, "objects", look->objects);
-        json_u64(j, "object_bytes", look->object_bytes);
+        json_u64(j, "time_ns", reading->time_ns);
+        json_u64(j, "count", reading->arenas);
+        json_u64(j, "bytes", reading->bytes);
+        json_u64(j, "objects", reading->objects);
+        json_u64(j, "object_bytes", reading->object_bytes);
         json_end(j);
     }
     if (p->python_end) {

@@ -357,17 +357,17 @@ static void line_no_python(const struct answer *a, const struct style *s, struct
 
 static void line_python(const struct answer *a, const struct style *s, struct strbuf *out)
 {
-    const struct arena_look *look = arenas_at(a->profile, a->window.at.time_ns);
-    if (!look && !a->profile->python_objects)
+    const struct arena_reading *reading = arenas_at(a->profile, a->window.at.time_ns);
+    if (!reading && !a->profile->python_objects)
         return;
     summary_label(out, s, "python");
     if (a->profile->python_objects)
-        strbuf_puts(out, look ? "every object is recorded; " : "every object is recorded\n");
-    if (!look)
+        strbuf_puts(out, reading ? "every object is recorded; " : "every object is recorded\n");
+    if (!reading)
         return;
-    say(out, "arenas: %B held, %B in objects (", look->bytes, look->object_bytes);
-    unit_percent(out, (double)look->object_bytes, (double)look->bytes);
-    say(out, " %% full), at %T\n", look->time_ns);
+    say(out, "arenas: %B held, %B in objects (", reading->bytes, reading->object_bytes);
+    unit_percent(out, (double)reading->object_bytes, (double)reading->bytes);
+    say(out, " %% full), at %T\n", reading->time_ns);
 }
 
 int64_t summary_python_freed(const struct answer *a)

@@ -5,13 +5,13 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-const struct arena_look *arenas_at(const struct profile *p, uint64_t time_ns)
+const struct arena_reading *arenas_at(const struct profile *p, uint64_t time_ns)
 {
-    const struct arena_look *nearest = NULL;
+    const struct arena_reading *nearest = NULL;
     for (size_t i = 0; i < p->arenas.count; i++) {
-        const struct arena_look *look = &p->arenas.items[i];
-        if (!nearest || apart(look->time_ns, time_ns) < apart(nearest->time_ns, time_ns))
-            nearest = look;
+        const struct arena_reading *reading = &p->arenas.items[i];
+        if (!nearest || apart(reading->time_ns, time_ns) < apart(nearest->time_ns, time_ns))
+            nearest = reading;
     }
     return nearest;
 }

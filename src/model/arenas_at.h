@@ -13,7 +13,7 @@
 #include "model/moment.h"
 #include "store/recording.h"
 
-const struct arena_look *arenas_at(const struct profile *p, uint64_t time_ns); /* NULL: none */
+const struct arena_reading *arenas_at(const struct profile *p, uint64_t time_ns); /* NULL: none */
 
 /* The arenas that are part of the live memory at the moment. */
 struct value arenas_live(const struct profile *p, const struct moment *m);

@@ -442,7 +442,7 @@ struct profile {
     uint32_t python_version; /* of CPython, as 0x030b07f0: 3.11.7; 0: no Python */
     bool python_objects;     /* its objects are recorded as heap blocks */
     size_t python_end; /* number of intervals before its interpreter began to end; 0: not seen */
-    VEC(struct arena_look) arenas; /* in order of time, up to the interpreter's end */
+    VEC(struct arena_reading) arenas; /* in order of time, up to the interpreter's end */
     bool has_histograms;
     struct bucket_rows sizes;     /* allocations not listed are in the bucket of site.unit_bytes */
     struct bucket_rows lifetimes; /* of freed blocks; those not listed are in the shortest bucket */

@@ -124,7 +124,7 @@ struct footprint {
 };
 
 /* How full CPython's arenas for small objects were at one moment. */
-struct arena_look {
+struct arena_reading {
     uint64_t time_ns;
     uint64_t arenas, bytes;         /* mapped */
     uint64_t objects, object_bytes; /* in use; bytes rounded up as in the arenas */

@@ -22,7 +22,7 @@ struct arenas_reading {
     struct remote_memory memory;
     int pagemap;
     struct pool_form form;
-    struct arena_look sum;
+    struct arena_reading sum;
 };
 
 static bool is_pool(const struct pool_header *h, const struct pool_form *f)
@@ -76,14 +76,14 @@ static bool add_arena(struct arenas_reading *l, uint64_t start)
     return true;
 }
 
-static void keep(struct target *t, const struct arena_look *look)
+static void keep(struct target *t, const struct arena_reading *reading)
 {
     struct profile *p = &t->profile;
     if (p->arenas.count == READINGS_MOST) {
         vec_thin_out(&p->arenas);
         t->arenas_due.apart_ns *= 2;
     }
-    *vec_push(&p->arenas) = *look;
+    *vec_push(&p->arenas) = *reading;
 }
 
 static bool is_ending(const struct target *t)
