@@ -153,7 +153,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         recorder_start();
     if (UNLIKELY(!next.pthread_create)) { /* of a libpthread that was loaded later */
         void *f = libc_find("pthread_create");
-        libc_look();
+        libc_find_missing();
         memcpy(&next.pthread_create, &f, sizeof f);
     }
     if (UNLIKELY(!atomic_load_explicit(&recorder.several, memory_order_relaxed)))

@@ -34,27 +34,27 @@ static const struct link_map *own_map(void)
     return m;
 }
 
-static void look(void *slot, size_t size, const char *name)
+static void find(void *slot, size_t size, const char *name)
 {
     void *there, *found;
     memcpy(&there, slot, size);
     if (!there && (found = find_from(own_map(), name)))
         memcpy(slot, &found, size);
 }
-#define LOOK(field, name) look(&libc.field, sizeof libc.field, name)
+#define FIND(field, name) find(&libc.field, sizeof libc.field, name)
 
-void libc_look(void)
+void libc_find_missing(void)
 {
-    LOOK(find_object, "_dl_find_object");
-    LOOK(single_threaded, "__libc_single_threaded");
-    LOOK(dlsym, "dlsym");
-    LOOK(dlerror, "dlerror");
-    LOOK(attr_getstacksize, "pthread_attr_getstacksize");
-    LOOK(getcpuclockid, "pthread_getcpuclockid");
-    LOOK(key_create, "pthread_key_create");
-    LOOK(getspecific, "pthread_getspecific");
-    LOOK(setspecific, "pthread_setspecific");
-    libc.looked = true;
+    FIND(find_object, "_dl_find_object");
+    FIND(single_threaded, "__libc_single_threaded");
+    FIND(dlsym, "dlsym");
+    FIND(dlerror, "dlerror");
+    FIND(attr_getstacksize, "pthread_attr_getstacksize");
+    FIND(getcpuclockid, "pthread_getcpuclockid");
+    FIND(key_create, "pthread_key_create");
+    FIND(getspecific, "pthread_getspecific");
+    FIND(setspecific, "pthread_setspecific");
+    libc.searched = true;
 }
 
 void *libc_find(const char *name)
@@ -64,14 +64,14 @@ void *libc_find(const char *name)
 
 void *libc_next(const char *name)
 {
-    if (!libc.looked)
-        libc_look();
+    if (!libc.searched)
+        libc_find_missing();
     return libc.dlsym ? libc.dlsym(RTLD_NEXT, name) : libc_find(name);
 }
 
 void *libc_default(const char *name)
 {
-    if (!libc.looked)
-        libc_look();
+    if (!libc.searched)
+        libc_find_missing();
     return libc.dlsym ? libc.dlsym(RTLD_DEFAULT, name) : find_from(NULL, name);
 }

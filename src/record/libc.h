@@ -53,12 +53,13 @@ struct libc {
     int (*key_create)(pthread_key_t *, void (*)(void *));
     void *(*getspecific)(pthread_key_t);
     int (*setspecific)(pthread_key_t, const void *);
-    bool looked;
+    bool searched; /* libc_find_missing was called */
 };
 extern struct libc libc;
 
-/* Looks for what is missing. Called again when a thread begins: libpthread is loaded by then. */
-void libc_look(void);
+/* Finds those functions of `libc` that were not found before. Called again when a thread begins:
+ * libpthread is loaded by then. */
+void libc_find_missing(void);
 
 /* What the name means to the files after us, as with RTLD_NEXT. */
 void *libc_next(const char *name);

@@ -9,8 +9,8 @@
 
 static bool find(uint64_t address, struct libc_object *o)
 {
-    if (__builtin_expect(!libc.looked, 0))
-        libc_look();
+    if (__builtin_expect(!libc.searched, 0))
+        libc_find_missing();
     return libc.find_object ? libc.find_object((void *)(uintptr_t)address, o) == 0
                             : loader_list_find(address, o);
 }
