@@ -59,7 +59,7 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
         struct wire_held held = {0};
         if (what != WIRE_EXIT_ENDS)
             ask_allocator(&held);
-        thread_look();
+        thread_check_name();
         __builtin_unwind_init(); /* registers onto the stack, where the scan finds them */
         tell_end(
             recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held));

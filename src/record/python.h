@@ -92,7 +92,7 @@ struct python_pair {
     uint32_t account; /* of that stack; 0: not known */
 };
 
-#define PYTHON_NAME 128 /* bytes of a thread's name that are looked at */
+#define PYTHON_NAME 128 /* bytes of a thread's name that are compared */
 
 /* The entry of a dict in which a name was found. */
 struct python_dict_entry {
@@ -108,12 +108,13 @@ struct python_words {
 
 /* The thread's name, and how it was found. */
 struct python_name {
-    uint32_t rest;           /* so many allocations are not looked at */
-    uint64_t frame, hash;    /* of the outermost frame, which is still the same */
-    uint64_t object;         /* the Thread, its first variable; 0: none that can be read */
-    uint64_t innermost;      /* hash of the stack at the last look that took longer */
-    uint64_t looks, chances; /* how many there were, and how many there could have been */
-    uint64_t misses;         /* in a row: the name was not where it should be */
+    uint32_t skip;        /* so many more allocations do not check the name */
+    uint64_t frame, hash; /* of the outermost frame, which is still the same */
+    uint64_t object;      /* the Thread, its first variable; 0: none that can be read */
+    uint64_t innermost;   /* hash of the stack at the last slow check */
+    uint64_t slow_checks; /* how many there were, */
+    uint64_t chances;     /* and how many there could have been */
+    uint64_t misses;      /* in a row: the name was not where it should be */
     struct python_dict_entry name, module, main;
     struct python_words path; /* from the Thread to its attributes */
     uint64_t slot;            /* where the name is; 0: it is to be found anew */
@@ -253,8 +254,8 @@ bool python_stands_still(void);
  * none was kept under *key. */
 struct python_pair *python_known(struct thread *t, uint64_t native, uint64_t *key);
 void python_keep(struct thread *t, uint64_t key, uint32_t stack);
-/* Without an allocation: is the thread's name another? False: it runs no Python code. */
-bool python_look(struct thread *t);
+/* Reads the thread's name again, without an allocation. false: it runs no Python code. */
+bool python_check_name(struct thread *t);
 
 /* python_code.c */
 /* Is there, at this address, what the layout says? Every page is asked for before it is read. */

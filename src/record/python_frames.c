@@ -59,7 +59,7 @@ static inline uint64_t read_at(uint64_t frame)
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
-#define TEXT_MOST 1024 /* bytes of a str that are all looked at */
+#define TEXT_MOST 1024 /* of a longer str only the end is summed */
 
 static inline uint64_t load_unaligned(uint64_t address)
 {
@@ -417,8 +417,8 @@ read_thread(struct thread *t, uint32_t *shims, bool now)
     if (!read_frames(p, state, shims))
         return NULL;
     p->state = state;
-    if (LIKELY(p->name.rest && !now))
-        p->name.rest--;
+    if (LIKELY(p->name.skip && !now))
+        p->name.skip--;
     else if (!t->in_handler)
         python_name(t, now);
     return p;
@@ -444,7 +444,7 @@ bool python_stands_still(void)
     return !state || python_is_whole(state);
 }
 
-bool python_look(struct thread *t)
+bool python_check_name(struct thread *t)
 {
     if (!python_enter(t))
         return true;

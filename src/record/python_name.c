@@ -1,10 +1,10 @@
 /*
  * What Python calls the thread: threading.Thread's name, which the system does not know; from
- * 3.14 on it is told the first 15 bytes, which do not replace it.
+ * 3.14 on CPython gives it the first 15 bytes, which do not replace it.
  *
  * The outermost frame of such a thread is Thread._bootstrap(self), so its first local variable is
- * the Thread, and alive as long as that frame is. Its attribute _name is read at every look at the
- * frames, so a rename is seen at the next allocation made in Python code; and, for threads that
+ * the Thread, and alive as long as that frame is. Its attribute _name is read whenever the frames
+ * are, so a rename is seen at the next allocation made in Python code; and, for threads that
  * only free, when they begin and when the tick has moved. What was found last time is found again
  * by a few loads: the same attribute at the same place, with the same text.
  *
@@ -26,12 +26,12 @@
 #include "record/python.h"
 
 #define KEYS_MOST 65536
-/* Looks that take longer: these, and one more for so many allocations. */
-#define LOOKS_FREE  32
-#define LOOKS_APART 64
-#define LOOKS_REST  8     /* and up to 7 more: allocations of the first thread without a question */
+/* Slow checks of the name: this many, and one more for so many allocations. */
+#define SLOW_FREE   32
+#define SLOW_APART  64
+#define SKIP_LEAST  8     /* and up to 7 more: allocations of the first thread without a check */
 #define ASKED_APART 65536 /* while the layout is not proven: each word is asked for */
-#define MISSES_FREE 16    /* in a row; then a look takes longer too */
+#define MISSES_FREE 16    /* in a row; then a check is slow too */
 
 /* Attributes by number: their names, and their values if those are not beside the names. */
 struct attributes {
@@ -214,7 +214,7 @@ static uint64_t find_name(struct python_name *n, enum reading how)
     return value;
 }
 
-/* Is it where it was, and the same? Only with the lock, of a Thread that was looked at before. */
+/* Is it where it was, and the same? Only with the lock, of a Thread whose name was read before. */
 static bool is_as_before(const struct python_name *n)
 {
     if (!n->slot)
@@ -272,10 +272,10 @@ static bool read_name(struct python_name *n, enum reading how, char raw[PYTHON_N
     return true;
 }
 
-/* Looks what the name is, and tells the collector if it is another than last time. False: it was
+/* Reads the name, and reports it to the collector if it is another than last time. false: it was
  * not where it should be. */
-static __attribute__((noinline)) bool look(struct thread *t, struct python_name *n,
-                                           enum reading how)
+static __attribute__((noinline)) bool check(struct thread *t, struct python_name *n,
+                                            enum reading how)
 {
     char raw[PYTHON_NAME], name[THREAD_NAME_SIZE + 1] = {0};
     struct python_text text;
@@ -318,17 +318,17 @@ static uint64_t thread_of(const struct python_frame *f)
     return python_is_pointer(object) ? object : 0;
 }
 
-/* Is it time for a look that takes longer? */
+/* Is it time for a slow check? */
 static bool is_due(struct python_thread *p, bool proven)
 {
     struct python_name *n = &p->name;
     uint64_t hash = p->remembered[p->count - 1].hash;
     n->chances++;
     if (n->innermost == hash ||
-        n->looks > LOOKS_FREE + n->chances / (proven ? LOOKS_APART : ASKED_APART))
+        n->slow_checks > SLOW_FREE + n->chances / (proven ? SLOW_APART : ASKED_APART))
         return false;
     n->innermost = hash;
-    n->looks++;
+    n->slow_checks++;
     return true;
 }
 
@@ -350,9 +350,10 @@ void python_name(struct thread *t, bool now)
     }
     bool first = !n->object && t->tid == recorder.pid,
          proven = atomic_load_explicit(&python.names_proven, memory_order_relaxed);
-    if (first && !now && n->looks > LOOKS_FREE) { /* never in step with a loop of the program */
-        n->rest = LOOKS_REST + (uint32_t)(n->chances * UINT64_C(0x9e3779b97f4a7c15) >> 61);
-        n->chances += n->rest;
+    if (first && !now &&
+        n->slow_checks > SLOW_FREE) { /* never in step with a loop of the program */
+        n->skip = SKIP_LEAST + (uint32_t)(n->chances * UINT64_C(0x9e3779b97f4a7c15) >> 61);
+        n->chances += n->skip;
     }
     if (first ? !is_due(p, proven) && !now : !n->object)
         return;
@@ -367,7 +368,7 @@ void python_name(struct thread *t, bool now)
     enum reading how = !locked ? READ_COPIED : proven ? READ_PLAIN : READ_ASKED;
     if (first && !(n->object = find_main(n, p->state, how)))
         return;
-    bool found = look(t, n, how);
+    bool found = check(t, n, how);
     if (locked)
         n->misses = found ? 0 : n->misses + 1;
     if (locked && !proven)

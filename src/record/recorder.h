@@ -94,16 +94,16 @@ struct thread {
     bool hashed; /* native stacks are identified by a hash: the thread runs Python code */
     _Atomic bool in_python; /* it is reading the interpreter, which must not be unloaded now */
     uint32_t tid;
-    uint32_t number; /* 1 to 65535 */
-    uint32_t names;  /* number of names that it has reported */
-    uint32_t exits;  /* how often its destructor ran */
-    uint32_t looks;  /* how many more attempts to find its Python name are to be made (thread.c) */
-    int timer;       /* the timer of its CPU time (cpu_timer.h), */
-    bool timed;      /* if it has one */
-    bool in_handler; /* in the handler of its timer's signal: nothing else may be touched */
-    bool named;      /* by tide_thread_name: other names do not matter */
-    bool python_named;   /* by Python: the kernel's name does not matter */
-    struct thread *next; /* in the list of free ones */
+    uint32_t number;      /* 1 to 65535 */
+    uint32_t names;       /* number of names that it has reported */
+    uint32_t exits;       /* how often its destructor ran */
+    uint32_t name_checks; /* how many more events check its Python name without a tick (thread.c) */
+    int timer;            /* the timer of its CPU time (cpu_timer.h), */
+    bool timed;           /* if it has one */
+    bool in_handler;      /* in the handler of its timer's signal: nothing else may be touched */
+    bool named;           /* by tide_thread_name: other names do not matter */
+    bool python_named;    /* by Python: the kernel's name does not matter */
+    struct thread *next;  /* in the list of free ones */
     /* run --sample (sample.c): */
     uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
     const void *sample_last;   /* the last block that was recorded. No other allocation of this */
@@ -303,7 +303,7 @@ bool thread_room(struct thread *t, unsigned events);
 bool thread_spare_room(struct thread *t);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that did not end normally */
-void thread_look(void);                /* the last chance to find this thread's name */
+void thread_check_name(void);          /* the last chance to read its name from Python */
 void threads_reset(void);              /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);

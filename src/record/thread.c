@@ -25,7 +25,7 @@ __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 extern void *__libc_stack_end;
 
-#define PYTHON_LOOKS    16
+#define NAME_CHECKS     16
 #define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
 #define STACK_MOST      (UINT64_C(1) << 30)
 
@@ -186,13 +186,13 @@ static uint32_t own_tid(void)
 
 /* A Python thread begins before its code does: then its next events check again, as if the tick had
  * advanced. */
-static void look_at_python(struct thread *t)
+static void check_python_name(struct thread *t)
 {
-    if (python_look(t))
-        t->looks = 0;
-    else if (t->looks)
-        t->looks--;
-    if (t->looks)
+    if (python_check_name(t))
+        t->name_checks = 0;
+    else if (t->name_checks)
+        t->name_checks--;
+    if (t->name_checks)
         t->tick = UINT32_MAX;
 }
 
@@ -253,8 +253,8 @@ static struct thread *thread_adopt(struct thread *t)
     if (end_key_made)
         libc.setspecific(end_key, t);
     cpu_timer_begin(t);
-    t->looks = PYTHON_LOOKS;
-    look_at_python(t);
+    t->name_checks = NAME_CHECKS;
+    check_python_name(t);
     return t;
 }
 
@@ -360,15 +360,15 @@ void thread_tick(struct thread *t)
         walk_forget(&t->walk);
         t->generation = generation;
     }
-    if (UNLIKELY(t->looks))
+    if (UNLIKELY(t->name_checks))
         t->tick = UINT32_MAX;
 }
 
-void thread_look(void)
+void thread_check_name(void)
 {
     struct thread *t = tls.thread ? thread_enter() : NULL;
     if (t) {
-        look_at_python(t);
+        check_python_name(t);
         thread_leave();
     }
 }
@@ -388,7 +388,7 @@ struct thread *thread_sync(struct thread *t)
         return NULL;
     }
     thread_tick(t);
-    look_at_python(t);
+    check_python_name(t);
     return t;
 }
 
