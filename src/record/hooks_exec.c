@@ -239,9 +239,9 @@ static __attribute__((noinline)) enum preloading look_at(int folder, const char 
     if (!recorder.hand_on || !path)
         return LOADS_IT;
     if (search)
-        program_look_for(&p, path);
+        program_examine_by_name(&p, path);
     else
-        program_look(&p, folder, path);
+        program_examine(&p, folder, path);
     if (p.why)
         recorder_left_out(p.name, p.why);
     return p.why ? CANNOT_LOAD_IT : p.has_loader ? LOADS_IT : HANDS_IT_ON;

@@ -84,7 +84,7 @@ static char *named_interpreter(char line[FIRST_BYTES + 1])
     return *start ? start : NULL;
 }
 
-void program_look(struct program *p, int folder, const char *path)
+void program_examine(struct program *p, int folder, const char *path)
 {
     char first[FIRST_BYTES + 1], itself[32];
     p->why = WIRE_OUT_NONE;
@@ -126,14 +126,14 @@ static bool can_be_run(const char *path)
            sys_call(SYS_faccessat, (long)AT_FDCWD, path, (long)X_OK) == 0;
 }
 
-void program_look_for(struct program *p, const char *name)
+void program_examine_by_name(struct program *p, const char *name)
 {
     char path[2 * PROGRAM_NAME_MAX];
     size_t name_size = strlen(name);
     p->why = WIRE_OUT_NONE;
     p->has_loader = true;
     if (strchr(name, '/')) {
-        program_look(p, AT_FDCWD, name);
+        program_examine(p, AT_FDCWD, name);
         return;
     }
     for (const char *at = search_path();; at++) {
@@ -144,7 +144,7 @@ void program_look_for(struct program *p, const char *name)
             path[end] = '/';
             memcpy(path + end + 1, name, name_size + 1);
             if (can_be_run(path)) {
-                program_look(p, AT_FDCWD, path);
+                program_examine(p, AT_FDCWD, path);
                 return;
             }
         }

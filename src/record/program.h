@@ -25,9 +25,9 @@ struct program {
 
 /* Examines the file at `path` below the folder `folder`, or the open file `folder` itself if `path`
  * is empty. A file that cannot be read counts as one that can load the library. */
-void program_look(struct program *p, int folder, const char *path);
+void program_examine(struct program *p, int folder, const char *path);
 
 /* The same by a name that is searched for in PATH, as by execvp. */
-void program_look_for(struct program *p, const char *name);
+void program_examine_by_name(struct program *p, const char *name);
 
 #endif
