@@ -206,15 +206,15 @@ static uint32_t module_epoch(const struct loaded *l)
         atomic_store_explicit(&known_count, n + 1, memory_order_release);
     }
 out:
-    python_meet(l->map);
+    python_check_file(l->map);
     spin_unlock(&known_lock);
     return epoch;
 }
 
-void modules_meet(const struct link_map *m)
+void modules_check_python(const struct link_map *m)
 {
     spin_lock(&known_lock);
-    python_meet(m);
+    python_check_file(m);
     spin_unlock(&known_lock);
 }
 

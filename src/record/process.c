@@ -546,7 +546,7 @@ bool recorder_attach(const char *name, const char *key, bool drop)
     atomic_store(&recorder.state, STATE_BOOTING);
     if (!recorder_connect())
         return false;
-    python_meet_all();
+    python_check_loaded();
     return true;
 }
 
@@ -570,6 +570,6 @@ __attribute__((constructor)) static void at_load(void)
     if (!tls.thread)
         thread_begin();
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    python_meet_all();
+    python_check_loaded();
     tls.busy = 0;
 }

@@ -17,7 +17,8 @@
 #define LOOP_FRAME     4096 /* bytes of stack: a call of the evaluation loop has less */
 
 struct python python;
-static _Atomic uint32_t closing; /* threads that unload something, maybe it: it is not met now */
+static _Atomic uint32_t
+    closing; /* threads that unload something, maybe it: it is not searched for now */
 
 /* --- the interpreter -------------------------------------------------------------------------- */
 
@@ -207,7 +208,7 @@ void python_settle(uint64_t pc)
 }
 
 /* Under modules.c's lock. */
-void python_meet(const struct link_map *m)
+void python_check_file(const struct link_map *m)
 {
     struct exports x[2];
     _Atomic uint32_t *state = &recorder.header->python;
@@ -230,7 +231,7 @@ void python_meet(const struct link_map *m)
     while (first->l_prev)
         first = first->l_prev;
     exports_read(&x[0], first);
-    bool met_before = python.runtime == x[1].base + runtime->st_value;
+    bool known_before = python.runtime == x[1].base + runtime->st_value;
     uint32_t result = examine(x, x[1].base + runtime->st_value, runtime->st_size);
     if (atomic_load(state) != WIRE_PYTHON_FULL)
         atomic_store(state, result);
@@ -239,17 +240,17 @@ void python_meet(const struct link_map *m)
                      python.runtime + python.layout.runtime_finalizing);
     if (result == WIRE_PYTHON_ON && recorder.header->objects_wanted) {
         atomic_store(&recorder.objects_unsettled, true);
-        if ((!met_before || recorder_is_alone()) && !python_finalizer())
+        if ((!known_before || recorder_is_alone()) && !python_finalizer())
             settle();
     }
     atomic_store_explicit(&recorder.python, result == WIRE_PYTHON_ON, memory_order_release);
 }
 
-void python_meet_all(void)
+void python_check_loaded(void)
 {
     if (recorder.header && recorder.header->objects_wanted)
         for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
-            modules_meet(m);
+            modules_check_python(m);
 }
 
 void python_forget(void)

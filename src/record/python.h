@@ -4,7 +4,7 @@
  *   python.c         finds the interpreter; merging with the native frames
  *   python_layout.c  where things are in which version
  *   python_frames.c  the thread's state and its chain of frames, at the cost of reading it once
- *   python_code.c    what a code object is called: told to the collector once
+ *   python_code.c    what a code object is called: reported to the collector once
  *   python_name.c    what the thread is called
  *
  * The thread reads only its own state, at a moment when it is in a call (the allocation), so what
@@ -19,7 +19,7 @@
  * as one that was left is forgotten at the next allocation by malloc. Where every free of an object
  * is seen (python_objects.h) the address is enough, till a code object goes. The remembered chain
  * has a hash; (native stack, hash) is looked up in a table to find the stack of both, which is made
- * when it is met first: from the innermost frame on that is as it was when the last one was made.
+ * the first time: from the innermost frame on that is as it was when the last one was made.
  *
  * [malloc-free]; one struct python_thread a thread, which a forked child does not inherit.
  */
@@ -45,11 +45,11 @@ struct python_parts {
     uint64_t lines, begin;              /* the line table, and how it begins */
     uint64_t file, file_end, file_text; /* file_end: address of its last characters, */
     uint64_t name, name_end, name_text; /* which are in file_text */
-    uint32_t first_line, version;       /* with a version, names are not looked at */
+    uint32_t first_line, version;       /* with a version, names are not compared */
     bool leaves_page;                   /* a name ends on another page than it begins */
 };
 
-/* One line of the cache: all are looked at again and again. */
+/* One line of the cache, because all are compared at every allocation. */
 struct python_frame {
     _Alignas(64) uint64_t frame;
     uint64_t code, at; /* at: as the interpreter has it */
@@ -126,11 +126,11 @@ struct python_name {
 };
 
 struct python_thread {
-    uint64_t state; /* the interpreter's, at the last look */
+    uint64_t state; /* the interpreter's, when the frames were last read */
     uint32_t count;
-    bool cut;                        /* outer frames were left out */
-    bool doubtful;                   /* a code could not be told: none of it counts next time */
-    uint64_t era;                    /* of what is remembered; 0: it has parts */
+    bool cut;      /* outer frames were left out */
+    bool doubtful; /* a code could not be reported: nothing here counts next time */
+    uint64_t era;  /* of what is remembered; 0: it has parts */
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
     struct python_parts *parts;      /* of their code, while code objects are not watched */
     uint64_t *fresh;                 /* [PYTHON_FRAMES], innermost first */
@@ -145,7 +145,7 @@ struct python_thread {
     struct python_reading readings[PYTHON_CURSORS];
 };
 
-/* The interpreter that was met. */
+/* The interpreter that was found. */
 struct python {
     struct python_layout layout;
     uint32_t version;
@@ -218,18 +218,19 @@ static inline void python_leave(struct thread *t)
 }
 
 /* python.c */
-void python_meet(const struct link_map *m);    /* a file was met, or met again: is it CPython? */
-void python_forget(void);                      /* code went away: it is met again if it is there */
-bool python_close(const void *handle);         /* before that goes: nobody reads it from here on, */
-void python_closed(void);                      /* till then, if python_close said true */
-void python_reset(void);                       /* new shared memory: nothing has been told yet */
-void python_recover(struct thread *t);         /* it was torn out of a hook */
-void python_begin(struct thread *t);           /* the thread's memory has another owner */
+void python_check_file(
+    const struct link_map *m);         /* is this file CPython, now that its code runs? */
+void python_forget(void);              /* code went away: if it is still there, it is found again */
+bool python_close(const void *handle); /* before that goes: nobody reads it from here on, */
+void python_closed(void);              /* till then, if python_close said true */
+void python_reset(void);               /* new shared memory: nothing has been reported yet */
+void python_recover(struct thread *t); /* it was torn out of a hook */
+void python_begin(struct thread *t);   /* the thread's memory has another owner */
 void python_forget_accounts(struct thread *t); /* those of stacks that it remembers */
 void python_give_up(enum wire_python_state why);
-void python_meet_all(void);      /* at the start: what is loaded, before it runs */
+void python_check_loaded(void);  /* at the start: all files that are loaded, before they run */
 bool python_begins_to_end(void); /* this thread has just begun to finalise it; once */
-bool python_has_ended(void);     /* it was met, and is not (any more) at work */
+bool python_has_ended(void);     /* it was found, and is not at work (any more) */
 bool python_maps_arena(uint64_t pc, size_t size); /* does mmap, called there, make one? */
 void python_settle(
     uint64_t pc);             /* wraps its allocators again, if they were replaced; called there */
@@ -263,8 +264,8 @@ bool python_prove(uint64_t state);
 /* For a thread that a signal has interrupted: the same of its innermost frames, now. */
 bool python_is_whole(uint64_t state);
 uint32_t python_code_number(struct python_thread *p, uint64_t code, uint64_t stamp);
-/* The same of one that was met in this era; false: it was not. */
-bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number);
+/* The same, if it was numbered in this era; false: it was not. */
+bool python_code_find(const struct python_thread *p, uint64_t code, uint32_t *number);
 /* The line of an instruction of the code of that number. */
 uint32_t python_code_line(struct python_thread *p, uint32_t number, uint32_t byte);
 void python_code_reset(void);
@@ -283,7 +284,7 @@ size_t python_text_copy(const struct python_text *text, char *out, size_t most);
 /* python_name.c */
 /* After the frames were read. `now`: even if that takes long. */
 void python_name(struct thread *t, bool now);
-/* Is what the system calls the thread only the beginning of what Python has told? */
+/* Is what the system calls the thread only the beginning of its Python name? */
 bool python_name_is(const struct thread *t, const char *beginning);
 
 #endif

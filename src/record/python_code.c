@@ -374,7 +374,7 @@ static inline uint64_t code_index(uint64_t code)
     return (code >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52;
 }
 
-bool python_code_met(const struct python_thread *p, uint64_t code, uint32_t *number)
+bool python_code_find(const struct python_thread *p, uint64_t code, uint32_t *number)
 {
     const struct python_code *c = &p->codes[code_index(code)];
     *number = c->number;

@@ -301,7 +301,7 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
         } else if (f->code == had && (p->era || is_as_read(f->code, &p->parts[p->count],
                                                            python.layout.chain == PYTHON_SHIMS))) {
             ; /* it has only advanced */
-        } else if (!python_code_met(p, f->code, &f->number)) {
+        } else if (!python_code_find(p, f->code, &f->number)) {
             f->number = examine_code(p, f);
         }
         f->line = f->number ? python_code_line(p, f->number, byte_of(f)) : 0;

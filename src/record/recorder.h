@@ -335,7 +335,8 @@ void modules_check(struct thread *t);
 void modules_recover(void); /* this thread left a hook by longjmp, an exception or cancellation */
 bool modules_held(void);    /* does this thread hold their lock? */
 struct link_map;
-void modules_meet(const struct link_map *m); /* as if an address in it had been seen */
+void modules_check_python(
+    const struct link_map *m); /* is it CPython? As if an address in it had been seen */
 
 /* nested.c */
 /* Around an event that is written inside a wrapper of CPython's allocators: it must not come
