@@ -87,7 +87,7 @@ INTERNAL void ROUTED(free)(void *p)
         return;
     }
     if (UNLIKELY(atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed)))
-        python_goes(p);
+        python_before_free(p);
     struct thread *t = thread_enter();
     if (UNLIKELY(!t)) {
         free_beneath(p, next.malloc_usable_size);

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void hook_free(const struct python_
                                                             void *context, void *p)
 {
     if (p && LIKELY(w->room == ROOM_POOLS))
-        python_goes(p);
+        python_before_free(p);
     struct thread *t = p ? thread_enter() : NULL;
     if (UNLIKELY(!t)) {
         free_beneath(p, NULL);

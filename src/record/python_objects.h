@@ -89,7 +89,7 @@ static inline uint64_t python_era(void)
 
 /* Before a block is freed that may be an object. It may be less than one, so that what is read may
  * be its neighbour's, but not beyond its page. */
-static inline void python_goes(const void *object)
+static inline void python_before_free(const void *object)
 {
     uint64_t type =
         *(const volatile uint64_t *)(((uintptr_t)object & ~(uintptr_t)15) + PYTHON_TYPE);
