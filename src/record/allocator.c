@@ -104,9 +104,9 @@ bool allocator_is_near(uint64_t address)
     return !file || file == its_file || file == libc_file;
 }
 
-void allocator_forked(bool told)
+void allocator_forked(bool prepared)
 {
-    unsafe |= !told;
+    unsafe |= !prepared;
     atomic_store(&next_ns, 0);
     atomic_store(&last_cost_ns, 0);
     atomic_store(&spent_ns, 0);

@@ -84,13 +84,13 @@ EXPORT int dlclose(void *handle)
 
 /* The child identifies what was live by the number of this fork. It becomes a process of its own
  * with its first event (thread_sync). */
-static void about_to_fork(bool told)
+static void about_to_fork(bool prepared)
 {
     struct thread *t = thread_enter();
     if (t) {
         if (!libc.find_object)
             loader_list_before_fork();
-        tls.fork_told = told;
+        tls.fork_prepared = prepared;
         event_fork(t);
         thread_leave();
     }
@@ -111,7 +111,7 @@ EXPORT pid_t fork(void)
     about_to_fork(true);
     pid_t child = next.fork();
     if (child)
-        tls.fork_told = false; /* what this thread makes by other means is not */
+        tls.fork_prepared = false; /* what this thread makes by other means is not */
     else
         forked();
     return child;

@@ -342,7 +342,7 @@ bool recorder_connect(void)
     struct rlimit limit;
     struct wire_header *parents = drop_segments();
     if (recorder.pid) {
-        allocator_forked(tls.fork && tls.fork_told);
+        allocator_forked(tls.fork && tls.fork_prepared);
         routes_forked();
     }
     tls.fork = 0;

@@ -128,8 +128,8 @@ struct tls {
     bool ended;     /* its thread has reported its end; it is on its way out */
     /* Number of the fork that it makes, or that made it and has not been reported yet. */
     uint32_t fork;
-    bool fork_told; /* the allocator knows about that fork */
-    size_t wanted;  /* 1 + the size requested from an aligned operator new, until it allocates */
+    bool fork_prepared; /* libc prepared the allocator for it */
+    size_t wanted; /* 1 + the size requested from an aligned operator new, until it allocates */
     enum beneath beneath; /* the interpreter's own allocator is calling now; */
     void *around;         /* this is the block that it reallocates or frees, */
     void *malloced;       /* and this what it got from malloc; NULL: nothing */
@@ -268,7 +268,7 @@ void *entry_original(const char *name); /* the original function; NULL: the exec
 
 /* allocator.c */
 void allocator_find(void);                /* once, when `next` is known */
-void allocator_forked(bool told);         /* in a forked child; told: libc prepared for it */
+void allocator_forked(bool prepared);     /* in a forked child; prepared: by libc, as fork does */
 bool allocator_is_near(uint64_t address); /* may code there hold the allocator's locks? */
 /* What the allocator reports now; false: not known. Call it between thread_enter() and
  * thread_leave(). */
