@@ -22,8 +22,8 @@ EXPORT _Noreturn void quick_exit(int status);
 
 static main_function *program_main;
 static void (*loaders_end)(void);
-static _Atomic uint32_t told;     /* a bit for each enum wire_exit */
-static _Atomic bool looked_early; /* when Python began to end */
+static _Atomic uint32_t reported; /* a bit for each enum wire_exit that was reported */
+static _Atomic bool began_early;  /* reported already when Python began to end */
 
 #define SAVED_REGISTERS 64 /* bytes below a frame that are more than those take */
 
@@ -37,7 +37,7 @@ static __attribute__((noinline)) void ask_allocator(struct wire_held *out)
 }
 
 /* Stores why the process was not read at the end, or that it was. */
-static void tell_end(enum wire_end what)
+static void store_end(enum wire_end what)
 {
     if (atomic_load(&recorder.state) == STATE_LIVE && recorder.header)
         atomic_store(&recorder.header->end, (uint32_t)what);
@@ -52,16 +52,16 @@ static __attribute__((noinline)) void exiting(enum wire_exit what)
 {
     int saved = errno;
     if (atomic_load(&recorder.confined))
-        tell_end(WIRE_END_FILTER);
+        store_end(WIRE_END_FILTER);
     else if (atomic_load(&recorder.state) == STATE_LIVE &&
              sys_call(SYS_getpid) == (long)recorder.pid &&
-             !(atomic_fetch_or(&told, 1u << what) >> what)) {
+             !(atomic_fetch_or(&reported, 1u << what) >> what)) {
         struct wire_held held = {0};
         if (what != WIRE_EXIT_ENDS)
             ask_allocator(&held);
         thread_check_name();
         __builtin_unwind_init(); /* registers onto the stack, where the scan finds them */
-        tell_end(
+        store_end(
             recorder_exiting(what, (uintptr_t)__builtin_frame_address(0) - SAVED_REGISTERS, &held));
     }
     errno = saved;
@@ -79,9 +79,9 @@ static bool has_other_threads(void)
                : tasks.st_nlink > 3;
 }
 
-static bool is_told(enum wire_exit what)
+static bool is_reported(enum wire_exit what)
 {
-    return atomic_load(&told) >> what & 1;
+    return atomic_load(&reported) >> what & 1;
 }
 
 /*
@@ -95,8 +95,8 @@ void exit_python_ends(void)
     if (!has_other_threads())
         return;
     exiting(WIRE_EXIT_PYTHON);
-    atomic_store(&looked_early, true);
-    atomic_fetch_and(&told, ~(1u << WIRE_EXIT_PYTHON)); /* it may begin anew, and end again */
+    atomic_store(&began_early, true);
+    atomic_fetch_and(&reported, ~(1u << WIRE_EXIT_PYTHON)); /* it may begin anew, and end again */
 }
 
 static void begins(void)
@@ -109,15 +109,15 @@ static void ends(void)
 {
     if (!has_other_threads())
         exiting(WIRE_EXIT_ENDS);
-    else if (!is_told(WIRE_EXIT_ENDS) && sys_call(SYS_getpid) == (long)recorder.pid)
-        tell_end(is_told(WIRE_EXIT_BEGINS) || atomic_load(&looked_early) ? WIRE_END_THREADS
-                                                                         : WIRE_END_PYTHON);
+    else if (!is_reported(WIRE_EXIT_ENDS) && sys_call(SYS_getpid) == (long)recorder.pid)
+        store_end(is_reported(WIRE_EXIT_BEGINS) || atomic_load(&began_early) ? WIRE_END_THREADS
+                                                                             : WIRE_END_PYTHON);
 }
 
 void exit_forget(void)
 {
-    atomic_store(&told, 0);
-    atomic_store(&looked_early, false);
+    atomic_store(&reported, 0);
+    atomic_store(&began_early, false);
 }
 
 static int main_watched(int argc, char **argv, char **environment)

@@ -162,7 +162,7 @@ struct python {
         key;                   /* where the runtime has them (python_layout.h); 0: ask it */
     _Atomic bool proven;       /* the layout holds: it was tried on this process */
     _Atomic bool names_proven; /* and that of attributes */
-    _Atomic bool ends;         /* it was told that it does */
+    _Atomic bool ends;         /* the collector knows that it does */
 };
 extern struct python python;
 
