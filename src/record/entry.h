@@ -13,10 +13,10 @@
  * entry.c finds the functions, patch.c writes, arch/MACHINE/entry.c knows the machine. Called once,
  * by the only thread, while the program is being loaded. [malloc-free]
  *
- * mark_on.c does the same to any function whose entries shall be marks. There the stub tells us and
- * goes on to the trampoline, and leaves nothing on the stack:
+ * mark_on.c does the same to any function whose entries shall be marks. There the stub calls
+ * entry_reached, goes on to the trampoline, and leaves nothing on the stack:
  *
- *   function:  jmp stub            stub: push where to go on, number; jmp entry_told
+ *   function:  jmp stub            stub: push where to go on, number; jmp entry_notify
  *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─┘
  */
 #ifndef TIDE_RECORD_ENTRY_H
@@ -39,7 +39,7 @@ struct entry {
 };
 
 /* Can this machine's registers be kept, all of them, while entry_reached runs? */
-bool entry_can_tell(void);
+bool entry_can_notify(void);
 /* A function was entered. Its caller's registers are safe. */
 void entry_reached(uint64_t number);
 

@@ -212,7 +212,7 @@ void mark_on_start(void)
         return;
     tried = true;
     recorder_own(seen = sys_map(FILES * sizeof *seen), FILES * sizeof *seen);
-    if (!seen || !entry_can_tell()) {
+    if (!seen || !entry_can_notify()) {
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);
         return;
     }

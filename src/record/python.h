@@ -8,9 +8,9 @@
  *   python_name.c    what the thread is called
  *
  * The thread reads only its own state, at a moment when it is in a call (the allocation), so what
- * it finds stands still. A sample of CPU time (cpu_timer.h) comes at any moment: there the frames that
- * the interpreter may be changing are proven first, page by page. Nothing of the interpreter is called but functions that return a pointer,
- * and nothing is changed. What cannot be vouched for (another version, a build with other
+ * it finds stands still. A sample of CPU time (cpu_timer.h) comes at any moment: there the frames
+ * that the interpreter may be changing are proven first, page by page. Nothing of the interpreter
+ * is called but functions that return a pointer, and nothing is changed. What cannot be vouched for (another version, a build with other
  * structures, another thread finalising) is not read: stacks are then native alone.
  *
  * Frames are remembered as the walk's are (unwind/walk.h), and proven by reading them again: a

@@ -22,7 +22,7 @@
 void routes_share(char *memory, int fd);
 /* A session begins: `next` is known, and how much is sampled. */
 void routes_begin(void);
-/* In a forked child, before it says hello: the page is its parent's. */
+/* In a forked child, before it connects: the page is its parent's. */
 void routes_forked(void);
 /* Nothing is recorded any more. */
 void routes_off(void);

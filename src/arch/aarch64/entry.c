@@ -133,10 +133,10 @@ extern const char entry_wrapper[] __attribute__((visibility("hidden")));
  */
 __asm__(".text\n"
         ".arch_extension sve\n"
-        ".globl entry_told\n"
-        ".hidden entry_told\n"
-        ".type entry_told, %function\n"
-        "entry_told:\n"
+        ".globl entry_notify\n"
+        ".hidden entry_notify\n"
+        ".type entry_notify, %function\n"
+        "entry_notify:\n"
         ".cfi_startproc\n"
         BEGIN_FRAME
         "sub sp, sp, #160\n"
@@ -165,13 +165,13 @@ __asm__(".text\n"
         "ldr x16, [x16, #16]\n"
         "br x16\n"
         ".cfi_endproc\n"
-        ".size entry_told, . - entry_told\n"
+        ".size entry_notify, . - entry_notify\n"
         ".arch_extension nosve\n");
 // clang-format on
-extern const char entry_told[] __attribute__((visibility("hidden")));
+extern const char entry_notify[] __attribute__((visibility("hidden")));
 uint32_t entry_sve __attribute__((visibility("hidden"))); /* vectors may be longer than 16 bytes */
 
-bool entry_can_tell(void)
+bool entry_can_notify(void)
 {
     return true;
 }
@@ -298,7 +298,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
                 uint8_t patch[ENTRY_PATCH], uint64_t *trampoline)
 {
     struct writer w = {.slot = slot, .address = slot_address, .at = AT_STUB, .size = AT_TRAMPOLINE};
-    const void *wrapper = e->hook ? entry_wrapper : entry_told;
+    const void *wrapper = e->hook ? entry_wrapper : entry_notify;
     struct instruction i;
     uint32_t first;
     if (e->readable < ENTRY_PATCH || e->size < 4)

@@ -65,10 +65,10 @@ extern const char entry_wrapper[] __attribute__((visibility("hidden")));
  */
 #define STATE_BYTES 2688
 __asm__(".text\n"
-        ".globl entry_told\n"
-        ".hidden entry_told\n"
-        ".type entry_told, @function\n"
-        "entry_told:\n"
+        ".globl entry_notify\n"
+        ".hidden entry_notify\n"
+        ".type entry_notify, @function\n"
+        "entry_notify:\n"
         ".cfi_startproc\n"
         ".cfi_def_cfa %rsp, 24\n"
         "push %rbp\n"
@@ -104,14 +104,14 @@ __asm__(".text\n"
         ".cfi_def_cfa %rsp, 8\n"
         "jmp *-8(%rsp)\n"
         ".cfi_endproc\n"
-        ".size entry_told, . - entry_told\n");
-extern const char entry_told[] __attribute__((visibility("hidden")));
+        ".size entry_notify, . - entry_notify\n");
+extern const char entry_notify[] __attribute__((visibility("hidden")));
 
 /* SSE, AVX and the three parts of AVX-512, if the machine has them. */
 #define STATE_PARTS 0xe6u
 uint32_t entry_state __attribute__((visibility("hidden")));
 
-bool entry_can_tell(void)
+bool entry_can_notify(void)
 {
     uint32_t a, b, c, d, parts, high;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
@@ -270,7 +270,7 @@ bool entry_make(const struct entry *e, uint8_t slot[ENTRY_SLOT], uint64_t slot_a
                 uint8_t patch[ENTRY_PATCH], uint64_t *trampoline)
 {
     struct writer w = {.slot = slot, .address = slot_address, .at = AT_STUB};
-    const void *wrapper = e->hook ? entry_wrapper : entry_told;
+    const void *wrapper = e->hook ? entry_wrapper : entry_notify;
     *trampoline = slot_address + AT_TRAMPOLINE;
     memcpy(slot + AT_HOOK, e->hook ? (const void *)&e->hook : &e->number, 8);
     memcpy(slot + AT_WRAPPER, &wrapper, 8);

@@ -26,7 +26,7 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
     inherit_hand_over(t, number, child);
 }
 
-static void say_hello(struct session *s, struct client *v)
+static void answer_hello(struct session *s, struct client *v)
 {
     const struct session_options *o = s->options;
     struct target *before = session_target(s, v->pid);
@@ -39,26 +39,26 @@ static void say_hello(struct session *s, struct client *v)
         samples_drain(s->samples, true);
         before = session_target(s, v->pid);
     }
-    bool met = before && !before->header; /* it was only sampled so far */
-    if (before && !met)                   /* it has executed another program */
+    bool was_sampled = before && !before->header; /* and nothing else so far */
+    if (before && !was_sampled)                   /* it has executed another program */
         session_end_target(s, before, !session_is_gone(s, before));
     if (client_has_left(v)) { /* it did not wait for the answer, and runs without being recorded */
         s->left += !v->request.parent; /* the process that forked it reports the others */
         client_leave(v);
         return;
     }
-    struct target *t = met ? before : target_new_bare(v->pid, o->interval_ns);
+    struct target *t = was_sampled ? before : target_new_bare(v->pid, o->interval_ns);
     if (v->request.first_era > t->eras.now)
         eras_start(&t->eras, v->request.first_era);
     if (target_attach(t, v->request.limited_space, o->on_full, NULL) &&
         target_attach(t, true, o->on_full, NULL)) {
         s->refused++;
         client_reply(v, -ENOMEM, -1, 0, 0);
-        if (!met)
+        if (!was_sampled)
             target_free(t);
         return;
     }
-    if (met)
+    if (was_sampled)
         target_look(t);
     else
         session_begin_target(s, t);
@@ -131,7 +131,7 @@ void session_answer_clients(struct session *s)
             request_finish_endings(s); /* a child inherits what its parent has */
             /* End those that ended before this one began: they must not overlap in time. */
             session_reap(s);
-            say_hello(s, &v);
+            answer_hello(s, &v);
         } else if (v.request.kind == WIRE_MORE_RINGS)
             give_rings(s, &v);
         else if (v.request.kind == WIRE_FUNCTIONS)
