@@ -16,7 +16,7 @@ def rollup(pid):
 
 
 class Family:
-    """tests/programs/shares_heap.c under tidemark, when all children have said hello."""
+    """tests/programs/shares_heap.c under tidemark, when all children have connected."""
 
     def __init__(self, t, mib, before=()):
         self.t, self.profile = t, t.file("family.tide")

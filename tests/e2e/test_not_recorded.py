@@ -222,7 +222,7 @@ def test_file_that_is_only_read(t):
 
 @cases(limit=("--nofile=4:4", "--as=9000000"))
 def test_program_without_room_for_us(t, limit):
-    """It says hello, but cannot take what it is given. That is not the same as having made no allocations."""
+    """It connects, but cannot take what it is given. That is not the same as having made no allocations."""
     report, stderr = recorded(t, "prlimit", limit, t.build("not_recorded.c", "-O1"), "nothing")
     t.equal("exit code", report["exit_code"], 9)
     says(t, report, stderr, "nothing could be seen in", "not_recorded", "ulimit")

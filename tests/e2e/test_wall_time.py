@@ -55,7 +55,7 @@ def test_where_threads_wait(t, threads, frame):
 
 
 def test_waits_for_tidemark_are_not_the_programs(t):
-    """It says hello, asks for more and is looked at when it ends; what it waits for that is not counted."""
+    """It connects, asks for more rings and is scanned when it ends; what it waits for that is not counted."""
     program = t.build("waits.c", "-O2")
     profile = t.record(program, "1", opts=("--cpu=wall",))
     if os.geteuid() != 0:
