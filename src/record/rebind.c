@@ -12,9 +12,9 @@
 #include "record/patch.h"
 #include "record/recorder.h"
 
-#define TOLD_MAX 4096
-#define MISSED   'm' /* it may have called libc directly before */
-#define SEEN     's'
+#define REPORT_MAX 4096
+#define MISSED     'm' /* it may have called libc directly before */
+#define SEEN       's'
 
 static const char *const names[] = {"malloc",         "free",          "calloc",   "realloc",
                                     "posix_memalign", "aligned_alloc", "memalign", "valloc",
@@ -26,13 +26,13 @@ static _Atomic bool waiting;
 
 struct work {
     uint64_t theirs[NAMES], ours[NAMES]; /* the allocator's and libc's; 0: there is none */
-    const struct link_map *first;        /* of those that are looked at; NULL: all */
+    const struct link_map *first;        /* of those that are to be changed; NULL: all */
     bool reached;
     bool alone; /* nobody else defines malloc: what is still to be bound will be bound to that */
     const struct link_map *allocator, *own;
     long memory;
-    size_t told_size;
-    char told[TOLD_MAX]; /* MISSED or SEEN and the name of each that was changed */
+    size_t report_size;
+    char report[REPORT_MAX]; /* MISSED or SEEN and the name of each that was changed */
 };
 
 /* --- one file --------------------------------------------------------------------------------- */
@@ -143,11 +143,11 @@ static int see_to(struct dl_phdr_info *info, size_t size, void *arg)
         return 0;
     read_file(&f, info);
     size_t length = strlen(info->dlpi_name);
-    if (rebind_file(w, &f) && length + 2 <= sizeof w->told - w->told_size) {
+    if (rebind_file(w, &f) && length + 2 <= sizeof w->report - w->report_size) {
         /* Every library has one constructor, which allocates nothing. */
-        w->told[w->told_size] = f.constructors > 1 || !w->first ? MISSED : SEEN;
-        memcpy(w->told + w->told_size + 1, info->dlpi_name, length + 1);
-        w->told_size += length + 2;
+        w->report[w->report_size] = f.constructors > 1 || !w->first ? MISSED : SEEN;
+        memcpy(w->report + w->report_size + 1, info->dlpi_name, length + 1);
+        w->report_size += length + 2;
     }
     return 0;
 }
@@ -186,8 +186,8 @@ void rebind(void *handle)
     dl_iterate_phdr(look_for_others, &w);
     dl_iterate_phdr(see_to, &w);
     sys_call(SYS_close, w.memory);
-    for (size_t at = 0; at < w.told_size; at += strlen(w.told + at) + 1)
-        recorder_bound(w.told + at + 1, w.told[at] == MISSED);
+    for (size_t at = 0; at < w.report_size; at += strlen(w.report + at) + 1)
+        recorder_bound(w.report + at + 1, w.report[at] == MISSED);
 }
 
 void rebind_later(void)

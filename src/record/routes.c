@@ -90,11 +90,11 @@ extern char _end[] __attribute__((visibility("hidden")));
 /* What follows the page, our .bss, is then not next to our file in /proc/PID/maps. */
 static void own_bss(void)
 {
-    static bool told;
+    static bool done;
     uintptr_t start = (uintptr_t)(&route_page + 1);
-    if (!told)
+    if (!done)
         recorder_own((const void *)start, (uintptr_t)_end - start);
-    told = true;
+    done = true;
 }
 
 void routes_share(char *memory, int fd)

@@ -50,7 +50,7 @@ static inline uint64_t load(uint64_t address)
 static inline uint32_t changed(const struct walk_read *reads, uint32_t count)
 {
     const struct walk_read *r = reads + count;
-    static_assert(WALK_READ_GROUP == 4, "as many are looked at in turn");
+    static_assert(WALK_READ_GROUP == 4, "as many are compared in turn");
     for (; r > reads; r -= 4) {
         if (UNLIKELY(load(r[-1].address) != r[-1].value))
             return (uint32_t)(r - reads);

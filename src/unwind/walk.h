@@ -66,7 +66,7 @@ struct walk_leaf {
     uint64_t value[WALK_LEAF_READS];
 };
 
-static_assert(WALK_LEAF_READS % 2 == 0, "they are looked at by twos");
+static_assert(WALK_LEAF_READS % 2 == 0, "they are compared in pairs");
 
 struct walk_leaf_set {
     struct walk_leaf way[WALK_LEAF_WAYS];
