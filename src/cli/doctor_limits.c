@@ -13,7 +13,7 @@
 
 #define MIB UINT64_C(1048576)
 
-/* Below this the recorder asks for a smaller stack tree (src/record/process.c). */
+/* Below this the recorder asks for a smaller stack tree (src/record/connection.c). */
 #define ADDRESS_SPACE_SMALL (4096 * MIB)
 /* The collector keeps two descriptors for each process and a few for itself. */
 #define DESCRIPTORS_FEW  256

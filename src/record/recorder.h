@@ -7,7 +7,7 @@
  * Memory comes from mmap, made by raw system calls so that neither our own hooks nor errno are
  * involved.
  *
- *   process.c   the one state: what comes next in line, the shared memory, fork
+ *   connection.c the one state: what comes next in line, the shared memory, the collector
  *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c   which file an address belongs to
  *   event.c     from a hook's call to words in the ring
@@ -167,7 +167,7 @@ extern struct recorder recorder;
 
 /* The functions that the hooks forward to. All are set before the first hook returns. */
 struct next {
-    long (*syscall)(long, ...); /* the first: hooks_process.c */
+    long (*syscall)(long, ...); /* the first: hooks_seccomp.c */
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
@@ -220,7 +220,7 @@ struct next {
 };
 extern struct next next;
 
-/* process.c */
+/* connection.c */
 void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
 bool recorder_connect(void); /* to the collector, for this process */
 /* For a program that was already running (attach.h). */
@@ -241,14 +241,14 @@ int recorder_figures(bool restart, struct wire_figures *out);
 /* Finds the functions of a loaded file whose entries shall be marks; returns how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
-/* Both report, and wait until the collector has read the process. `stack`: the program's frames
- * begin there. */
+/* Reports that the interpreter is about to free its objects. */
 void recorder_python_ends(void);
 /* A library was bound to our hooks; `missed`: it may have called libc directly before. */
 void recorder_bound(const char *path, bool missed);
 /* A program is executed without the recorder. */
 void recorder_left_out(const char *path, enum wire_out why);
-/* Reports to the collector, and waits for it. */
+/* Reports the end, and waits until the collector has read the process. `stack`: the program's
+ * frames begin there. */
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
 void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
 #define BOOT_BYTES 65536

@@ -1,5 +1,5 @@
 /*
- * The hook of syscall(): only SYS_seccomp is examined (record/hooks_process.c). All others continue
+ * The hook of syscall(): only SYS_seccomp is examined (record/hooks_seccomp.c). All others continue
  * as if the hook were not there: a call that returns twice on one stack (clone, vfork) must not
  * find a frame of ours on it.
  */
