@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "answer/csv.h"
 #include "answer/indent.h"
-#include "answer/table.h"
+#include "answer/text_table.h"
 #include "answer/units.h"
 
 static const void *row_at(const struct rows *r, size_t i)

@@ -8,7 +8,7 @@
  *   };
  *
  * A column without a title is not in the text, one without a key not in the data. An unknown value
- * is "-" in text, null in JSON and empty in CSV. answer/table.h aligns and shortens text.
+ * is "-" in text, null in JSON and empty in CSV. answer/text_table.h aligns and shortens text.
  *
  * Ownership: everything is borrowed for the call.
  */

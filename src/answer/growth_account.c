@@ -5,7 +5,7 @@
 
 #include "base/say.h"
 #include "answer/placed.h"
-#include "answer/table.h"
+#include "answer/text_table.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
 

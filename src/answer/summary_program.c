@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/signal_name.h"
 #include "answer/merge.h"
-#include "answer/table.h"
+#include "answer/text_table.h"
 #include "answer/units.h"
 
 void summary_argument(struct strbuf *out, const char *arg)

@@ -1,4 +1,4 @@
-#include "answer/table.h"
+#include "answer/text_table.h"
 
 #include <string.h>
 

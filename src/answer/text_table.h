@@ -1,5 +1,5 @@
 /*
- * table: text in columns that fit a width.
+ * text_table: text in columns that fit a width.
  *
  * Columns are as wide as their widest cell, until the table is too wide. Then the flexible ones are
  * shortened: function names lose arguments and template arguments first, paths their beginning,
@@ -16,8 +16,8 @@
  *
  * Cells are added row by row, left to right. The table owns the cells.
  */
-#ifndef TIDE_ANSWER_TABLE_H
-#define TIDE_ANSWER_TABLE_H
+#ifndef TIDE_ANSWER_TEXT_TABLE_H
+#define TIDE_ANSWER_TEXT_TABLE_H
 
 #include "base/strbuf.h"
 #include "base/vec.h"
