@@ -79,7 +79,7 @@ struct watched {
     char *became;
     bool is_path;
     bool is_elsewhere;        /* it is in another network namespace */
-    unsigned libraries_looks; /* how often its libraries were read */
+    unsigned libraries_readings; /* how often its libraries were read */
 };
 
 /* A process that has ended (packing.c): its chunks of the file, and what may be asked about it when
@@ -187,7 +187,7 @@ struct target {
     } maps;                 /* resident/maps.c */
     struct {
         struct schedule due;
-        size_t marks; /* marks that there were at the last look */
+        size_t marks; /* marks that there were at the last account */
     } footprint;      /* resident/footprint.c */
     struct {
         struct stack_tree stacks;
@@ -232,11 +232,11 @@ void target_boundary(struct target *t, uint64_t now_ns);
 uint64_t target_pass(struct target *t, uint64_t now_ns);
 /* The process is gone: reads the rest and closes the last interval. */
 void target_end(struct target *t, uint64_t now_ns);
-/* Call it after target_end: frees what was needed only to read events; what its children inherit
- * stays. */
 /* run --dormant: its hooks record from here on, or do not. The target must have a header. */
 void target_wake(struct target *t);
 void target_put_to_sleep(struct target *t);
+/* Call it after target_end: frees what was needed only to read events; what its children inherit
+ * stays. */
 void target_let_go(struct target *t);
 /* Call it after that: frees what target_finish makes a profile from. */
 void target_release_figures(struct target *t);

@@ -363,12 +363,12 @@ static void examine_libraries(struct not_recorded *u, struct target *const *targ
             continue;
         if (!t->forked)
             mappings += unhooked_libraries_check(u, t);
-        else if (!forked || t->watched.libraries_looks < forked->watched.libraries_looks)
+        else if (!forked || t->watched.libraries_readings < forked->watched.libraries_readings)
             forked = t;
     }
     if (forked) {
         mappings += unhooked_libraries_check(u, forked);
-        forked->watched.libraries_looks++;
+        forked->watched.libraries_readings++;
     }
     uint64_t paid_ns = now_ns + mappings * MAPPING_NS * CHECK_APART_COST;
     u->next_libraries_check_ns = next_check(now_ns, CHECK_FIRST_NS * 8, 8);
