@@ -242,7 +242,7 @@ static const struct column_def site_columns[] = {
     {NULL, "until", COLUMN_COUNT, .get = get_shown_moment, .number = 1},
     {NULL, "lost", COLUMN_BYTES, .get = get_shown_lost},
     {NULL, NULL, COLUMN_NAME, .get = get_shown_function, .title_of = title_of_function},
-    {NULL, "place", COLUMN_PATH, .get = placed_path},
+    {NULL, "where", COLUMN_PATH, .get = placed_path},
     {"grows", NULL, COLUMN_WORD, SITE(grows), .json_if = COLUMN_NEVER},
     {"domain", NULL, COLUMN_WORD, .get = get_domain},
     PLACED_FUNCTION,

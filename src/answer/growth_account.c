@@ -185,7 +185,7 @@ static const struct column_def pin_columns[] = {
     {NULL, "keeps free", COLUMN_BYTES, FIELD(struct growth_pin, pinned_bytes)},
     {NULL, "blocks there", COLUMN_BYTES, FIELD(struct growth_pin, bytes)},
     {"function", "function whose blocks keep pages", COLUMN_NAME, .get = placed_function},
-    {NULL, "place", COLUMN_PATH, .get = placed_path},
+    {NULL, "where", COLUMN_PATH, .get = placed_path},
     {"pinned_bytes", NULL, COLUMN_BYTES, FIELD(struct growth_pin, pinned_bytes)},
     {"bytes", NULL, COLUMN_BYTES, FIELD(struct growth_pin, bytes)},
     PLACED_STACK,
