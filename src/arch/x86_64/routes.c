@@ -35,7 +35,7 @@ ROUTES_BY_NUMBER(ROUTE);
 #define PASS_UNLESS_RECORDED                                                                       \
     "mov tide_sample_filter(%rip), %r11\n"                                                         \
     "mov %rdi, %rax\n"                                                                             \
-    "shr $4, %rax\n"                                                                               \
+    "shr $10, %rax\n"                                                                              \
     "and $0xfffff, %eax\n"                                                                         \
     "cmpb $0, (%r11,%rax)\n"                                                                       \
     "jne 1f\n"
