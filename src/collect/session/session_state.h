@@ -67,6 +67,7 @@ struct session {
     uint64_t next_check_ns, alone_since_ns; /* for descendants that have not connected */
     unsigned unconnected;                   /* how many of these we wait for */
     pid_t checkpoint;                       /* pid of the process that writes one; 0: none */
+    size_t checkpointed;            /* how many targets it has that are all dormant; or 0 */
     uint64_t fork_ns, fork_faults;  /* how long the fork took; our page faults at that time */
     VEC(struct snapshot) snapshots; /* those being written, and those that may be removed later */
     unsigned snapshot_count;        /* how many were begun so far */
