@@ -390,8 +390,8 @@ bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* if so, absent pages may be in swap */
 
 /* sample.c */
-#define SAMPLE_FILTER_SIZE  ((size_t)1 << 21)
-#define SAMPLE_FILTER_SHIFT 11
+#define SAMPLE_FILTER_SIZE  ((size_t)1 << 22)
+#define SAMPLE_FILTER_SHIFT 10
 #define SAMPLE_FILTER_OF(address)                                                                  \
     (&tide_sample_filter[(address) >> SAMPLE_FILTER_SHIFT & (SAMPLE_FILTER_SIZE - 1)])
 /* arch/MACHINE/routes.c uses both, for calls that are not recorded. */
