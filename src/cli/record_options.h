@@ -10,7 +10,8 @@
 #include "collect/session/session.h"
 
 #define RECORD_OUTPUT      "tidemark.%n.%p.tide" /* the default of -o */
-#define RECORD_INTERVAL_NS 1000000               /* the default of --interval */
+#define RECORD_INTERVAL_NS 1000000               /* the default of --interval, */
+#define SAMPLE_INTERVAL_NS 10000000              /* and with --sample */
 
 enum { OPT_OUTPUT = 'o', OPT_ON_FULL = 512, OPT_INTERVAL, OPT_PYTHON, OPT_SCAN };
 

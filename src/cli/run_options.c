@@ -153,9 +153,8 @@ static const char help[] =
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer of marks and mappings is full: let it wait\n"
     "                     (default), or drop records and count them\n"
-    "      --interval MS  length of the first intervals of the log (default 1); they get longer "
-    "as\n"
-    "                     the run does\n"
+    "      --interval MS  length of the first intervals of the log (default 1, with --sample\n"
+    "                     10); they get longer as the run does\n"
     "      --python=auto|off|objects\n"
     "                     auto (default): stacks have the frames of Python 3.8 to 3.15; off: only\n"
     "                     native frames; objects: as auto, and every Python object is a block\n"
@@ -416,6 +415,9 @@ static void finish(struct run_options *o, char **program)
 {
     static char *until_stopped[] = {"sleep", "infinity", NULL};
     o->cpu.asked |= o->session.all && !o->session.sampling.fault_period;
+    if (!o->session.interval_ns)
+        o->session.interval_ns =
+            o->session.sample_bytes ? SAMPLE_INTERVAL_NS : RECORD_INTERVAL_NS;
     o->session.launcher = !*program;
     o->session.argv = *program ? program : until_stopped;
     o->session.defaults = o->defaults.items;
@@ -474,8 +476,7 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
     static const struct options options = {
         .command = "run", .help = help, .letters = "+:o:h", .table = long_options, .take = take};
     int extra, code;
-    *o = (struct run_options){
-        .session = {.output = RECORD_OUTPUT, .interval_ns = RECORD_INTERVAL_NS}};
+    *o = (struct run_options){.session = {.output = RECORD_OUTPUT}};
     run_push_init(&o->push);
     argv = with_environment(&argc, argv, &extra);
     if (extra < 0)

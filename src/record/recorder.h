@@ -391,8 +391,10 @@ bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* if so, absent pages may be in swap */
 
 /* sample.c */
-#define SAMPLE_FILTER_SIZE        ((size_t)1 << 20)
-#define SAMPLE_FILTER_OF(address) (&tide_sample_filter[(address) >> 4 & (SAMPLE_FILTER_SIZE - 1)])
+#define SAMPLE_FILTER_SIZE  ((size_t)1 << 22)
+#define SAMPLE_FILTER_SHIFT 10
+#define SAMPLE_FILTER_OF(address)                                                                  \
+    (&tide_sample_filter[(address) >> SAMPLE_FILTER_SHIFT & (SAMPLE_FILTER_SIZE - 1)])
 /* arch/MACHINE/routes.c uses both, for calls that are not recorded. */
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes up to this thread's next recorded block; 0: not drawn yet. */

@@ -14,7 +14,7 @@ static_assert(WIRE_ROUTE_free == 3 && WIRE_ROUTE__ZdaPvm == 11, "below by number
 static_assert(offsetof(struct next, malloc) == 8 && offsetof(struct next, calloc) == 16 &&
                   offsetof(struct next, realloc) == 24 && offsetof(struct next, free) == 32,
               "below by number");
-static_assert(SAMPLE_FILTER_SIZE == 0x100000, "below by number");
+static_assert(SAMPLE_FILTER_SIZE == 0x400000 && SAMPLE_FILTER_SHIFT == 10, "below by number");
 
 /* R("name", "number") for each function of wire/routes.h. */
 #define ROUTES_BY_NUMBER(R)                                                                        \

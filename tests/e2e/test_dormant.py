@@ -1,5 +1,6 @@
 """run --dormant, ctl start and stop: nothing is recorded before, and what is recorded in between is exact."""
 import subprocess
+import time
 
 from harness import cases
 
@@ -63,6 +64,26 @@ def test_never_started(t):
     end(t, tool)
     totals = t.report(profile)["totals"]
     t.equal("nothing", [totals[k] for k in ("allocations", "frees", "live_bytes", "unknown_frees", "lost_events")], [0] * 5)
+
+
+def sleeps_of(pid):
+    with open("/proc/%d/status" % pid) as lines:
+        return int(next(line.split()[1] for line in lines if line.startswith("voluntary_ctxt_switches")))
+
+
+def test_collector_sleeps(t):
+    """It wakes about ten times a second; a busy machine can only make that less."""
+    tool = begin(t, t.file("x.tide"), "--dormant")
+    tell(t, tool, "a100")
+    time.sleep(0.5)
+    before, begun = sleeps_of(tool.pid), time.monotonic()
+    time.sleep(1)
+    woken = sleeps_of(tool.pid) - before
+    t.true("seldom", woken <= 20 * (time.monotonic() - begun), woken)
+    ctl(t, tool, "start")
+    tell(t, tool, "a10")
+    end(t, tool)
+    t.equal("and records when it is told to", t.report(t.file("x.tide"))["totals"]["allocations"], 10)
 
 
 def test_several_times(t):

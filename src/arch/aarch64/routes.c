@@ -34,7 +34,7 @@ ROUTES_BY_NUMBER(ROUTE);
 #define PASS_UNLESS_RECORDED                                                                       \
     "adrp x16, tide_sample_filter\n"                                                               \
     "ldr x16, [x16, #:lo12:tide_sample_filter]\n"                                                  \
-    "ubfx x17, x0, #4, #20\n"                                                                      \
+    "ubfx x17, x0, #10, #22\n"                                                                     \
     "ldrb w17, [x16, x17]\n"                                                                       \
     "cbnz w17, 1f\n"
 

@@ -13,7 +13,8 @@
 #define COST_PAGE_NS 80
 #define FIRST_NS     20000000  /* most processes of a build or a pipeline have ended by then */
 #define APART_NS     500000000 /* the first distance; it grows */
-#define APART_COST   100       /* the pause is so many times the cost of the last one */
+#define APART_COST   100       /* the pause is so many times the cost of the last one, */
+#define SAMPLED_COST 500       /* and if allocations are sampled: the program may wait for it */
 #define PERIODIC_MAX 16
 #define MUCH_BYTES   (UINT64_C(4) << 20) /* a smaller change is no reason for another capture */
 
@@ -136,7 +137,8 @@ void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
     strbuf_release(&numa);
     if (!t->maps.due.apart_ns)
         t->maps.due.apart_ns = APART_NS;
-    uint64_t rest = (monotonic_ns() - begun) * APART_COST;
+    uint64_t rest =
+        (monotonic_ns() - begun) * (t->profile.sample_bytes ? SAMPLED_COST : APART_COST);
     t->maps.due.rest_ns = now_ns + rest;
     t->maps.due.next_ns = now_ns + (rest > t->maps.due.apart_ns ? rest : t->maps.due.apart_ns);
 }

@@ -386,7 +386,8 @@ void not_recorded_check(struct not_recorded *u, struct target *const *targets, s
             examine_target(targets[i]);
     examine_children(u, targets, count, now_ns);
     examine_libraries(u, targets, count, now_ns);
-    u->next_check_ns = next_check(now_ns, CHECK_FIRST_NS, 64);
+    u->next_check_ns = u->seldom ? next_check(now_ns, CHECK_FIRST_NS * 4, 16)
+                                 : next_check(now_ns, CHECK_FIRST_NS, 64);
 }
 
 void not_recorded_check_now(struct not_recorded *u, struct target *const *targets, size_t count,

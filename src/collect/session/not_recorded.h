@@ -59,6 +59,7 @@ struct not_recorded {
     /* Names, one per line: other programs are not reported as missing; NULL: all are. */
     const char *only;
     bool no_children; /* children are not reported as missing either */
+    bool seldom;      /* reading /proc must cost next to nothing: a quarter as often */
     uint64_t next_check_ns, next_libraries_check_ns, next_children_check_ns;
     VEC(struct examined_file) examined;
     VEC(struct unhooked_library) unhooked;

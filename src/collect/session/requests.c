@@ -109,6 +109,9 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
  * forked process both are nearly the same as its parent's, so the scan comes first there. */
 #define PROGRAM_SHARE 3
 #define FORKED_SHARE  16
+/* If allocations are sampled, the mappings may take so much: 0.2 % of the run, or 2 ms. */
+#define SAMPLED_SHARE    500
+#define SAMPLED_LEAST_NS 2000000
 #define ENDINGS_MOST  16 /* processes that were read but not summed up; each keeps what was read */
 
 /* What is done at the end of a process besides the scan, and what the scan may cost. */
@@ -124,8 +127,10 @@ static void leave_out(struct target *t, const char *what, uint64_t cost_ns)
     if (!t->forked && !t->end_spent_ns) /* many forked processes may be as large as their parent */
         *vec_push(&t->profile.notes) =
             xasprintf("%s at the end was left out: it would have taken about %s, more than the end "
-                      "of a process may take; 'tidemark run --scan=full' makes it",
-                      what, time.data);
+                      "of a process may take%s",
+                      what, time.data,
+                      t->profile.sample_bytes ? " when allocations are sampled"
+                                              : "; 'tidemark run --scan=full' makes it");
     strbuf_release(&time);
 }
 
@@ -135,6 +140,11 @@ static struct end_plan plan_end(const struct session *s, struct target *t)
     uint64_t footprint_ns = footprint_cost_ns(t), maps_ns = maps_cost_ns(t);
     bool account = !footprint_has_exit(t), capture = !maps_has_exit(t);
     uint64_t share = left / (t->forked ? FORKED_SHARE : PROGRAM_SHARE);
+    if (t->profile.sample_bytes) {
+        uint64_t ran_ns = elapsed_ns(s) - t->start_ns, most_ns = ran_ns / SAMPLED_SHARE;
+        most_ns = most_ns > SAMPLED_LEAST_NS ? most_ns : SAMPLED_LEAST_NS;
+        share = share < most_ns ? share : most_ns;
+    }
     struct end_plan plan = {.footprint = account && footprint_ns <= share,
                             .maps = capture && maps_ns <= share,
                             .scan_ns = left};
@@ -231,11 +241,11 @@ static void read_before_exit(struct session *s, struct client *v)
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
         stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
-    if (plan.maps) {
+    if (plan.maps)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
-        if (!t->forked) /* forked processes have their parent's libraries */
-            not_recorded_at_exit(&s->not_recorded, t);
-    }
+    if ((plan.maps || t->profile.sample_bytes) &&
+        !t->forked) /* forked processes have their parent's libraries */
+        not_recorded_at_exit(&s->not_recorded, t);
     if (stands_still)
         block_index_release(t);
     client_reply(v, 0, -1, 0, 0);

@@ -33,6 +33,8 @@
 #define NAMING_SOONEST_NS 1000000 /* so that the names of a short run do not all wait for its end */
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* a shorter one is not worth the system call */
+#define LONGEST_NAP_NS    10000000
+#define RESTING_NAP_NS    100000000
 
 #define FORKED_APART    50 /* the pause is so many times the cost of reading a forked process */
 #define CHECKS_APART_NS 20000000
@@ -310,6 +312,28 @@ static void find_names(struct session *s, uint64_t now)
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
+/* All processes are dormant, and nothing else has to be done at its time: what happens next wakes
+ * us (wait_for_news). */
+static bool is_resting(const struct session *s)
+{
+    if (!s->live.count || s->program_ended || s->options->attach_to || is_sampled(s) ||
+        s->triggers.all.count || s->next_snapshot_ns != UINT64_MAX)
+        return false;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (!s->live.items[i]->dormant)
+            return false;
+    return true;
+}
+
+/* The longest sleep while there are events. Sampled allocations are few: then an interval. */
+static long busy_nap_ns(const struct session *s)
+{
+    uint64_t interval_ns = s->options->sample_bytes ? s->options->interval_ns : 0;
+    return interval_ns < 1000000          ? 1000000
+           : interval_ns > LONGEST_NAP_NS ? LONGEST_NAP_NS
+                                          : (long)interval_ns;
+}
+
 /*
  * How long to sleep so that a ring has used few of its chunks when we wake, judging by the most
  * that one took in the last pass. Long sleeps cost less. Short sleeps keep the events in the cache,
@@ -317,22 +341,28 @@ static void find_names(struct session *s, uint64_t now)
  */
 static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, unsigned idle)
 {
+    const long busy_ns = busy_nap_ns(s);
     bool only_samples =
         !s->options->library && !s->options->sampling.wall; /* their rings wake us */
-    if (!words)
-        return idle < 200 ? 1000000 : idle < 1000 && !only_samples ? 4000000 : 10000000;
+    if (!words) {
+        long idle_ns = idle < 200 ? 1000000 : idle < 1000 && !only_samples ? 4000000 : LONGEST_NAP_NS;
+        return idle_ns > busy_ns ? idle_ns : busy_ns;
+    }
     double fill_ns = (double)pass_ns / (double)words * (WIRE_CHUNK_WORDS * 4);
-    return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > 1e6 ? 1000000 : (long)fill_ns;
+    return fill_ns < SHORTEST_NAP_NS ? 0 : fill_ns > (double)busy_ns ? busy_ns : (long)fill_ns;
 }
 
 /* false: nothing happened in that time. */
 static bool wait_for_news(struct session *s, const struct timespec *nap)
 {
     size_t rings = s->samples ? samples_rings(s->samples) : 0;
-    vec_reserve(&s->waits, rings + CONTROL_SOCKET_POLLED + 1);
+    size_t processes = nap->tv_nsec > LONGEST_NAP_NS ? s->live.count : 0;
+    vec_reserve(&s->waits, rings + CONTROL_SOCKET_POLLED + 1 + processes);
     struct pollfd *wait = s->waits.items;
     size_t others = control_socket_poll(&s->socket, wait);
     wait[others++] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+    for (size_t i = 0; i < processes; i++) /* when they end */
+        wait[others++] = (struct pollfd){.fd = s->live.items[i]->pidfd, .events = POLLIN};
     if (rings)
         rings = samples_poll(s->samples, wait + others);
     bool any = ppoll(wait, rings + others, nap, NULL) > 0;
@@ -355,6 +385,19 @@ static void read_if_due(struct session *s, struct target *t, uint64_t now_ns)
     python_arenas_if_due(t, now_ns);
     if (t->forked)
         s->next_forked_ns = begun + (elapsed_ns(s) - begun) * FORKED_APART;
+}
+
+/* Nothing is learnt about processes that stay dormant: one checkpoint has them all. */
+static void checkpoint_unless_resting(struct session *s, bool resting, uint64_t now)
+{
+    const pid_t was = s->checkpoint;
+    if (!resting)
+        s->checkpointed = 0;
+    if (resting && !was && s->checkpointed == s->targets.count)
+        return;
+    checkpoint_if_due(s, now);
+    if (resting && s->checkpoint && s->checkpoint != was)
+        s->checkpointed = s->targets.count;
 }
 
 static void record(struct session *s)
@@ -387,12 +430,14 @@ static void record(struct session *s)
         tell_progress(s, now);
         attached_turn(s, now);
         session_reap(s);
-        checkpoint_if_due(s, now);
+        bool resting = is_resting(s);
+        checkpoint_unless_resting(s, resting, now);
         snapshot_if_due(s, now);
         if (s->abandoned || attached_is_over(s) || is_last(s, now))
             return;
         idle = words ? 0 : idle + 1;
-        struct timespec nap = {.tv_nsec = nap_ns(s, most, now - last, idle)};
+        struct timespec nap = {.tv_nsec =
+                                   resting ? RESTING_NAP_NS : nap_ns(s, most, now - last, idle)};
         last = now;
         if (wait_for_news(s, &nap)) {
             session_answer_clients(s);
@@ -432,6 +477,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s = (struct session){.options = o, .signals = -1, .socket = {.fd = -1}};
     s.not_recorded.only = o->only;
     s.not_recorded.no_children = o->no_follow;
+    s.not_recorded.seldom = o->sample_bytes || o->dormant;
     mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
     *result = (struct session_result){.status = 125};
     char *trial = output_name(o->output, o->argv[0], 0, err);

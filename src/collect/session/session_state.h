@@ -69,6 +69,7 @@ struct session {
     unsigned unconnected;                   /* how many of these we wait for */
     pid_t checkpoint;                       /* pid of the process that writes one; 0: none */
     struct checkpoint_schedule checkpoints;
+    size_t checkpointed;            /* how many targets it has that are all dormant; or 0 */
     uint64_t fork_ns, fork_faults;  /* how long the fork took; our page faults at that time */
     VEC(struct snapshot) snapshots; /* those being written, and those that may be removed later */
     unsigned snapshot_count;        /* how many were begun so far */
