@@ -20,6 +20,10 @@ for version in $versions; do
 done
 [ -z "$missing" ] && exit 0
 
+for tool in curl xz dpkg patchelf; do
+    command -v $tool >/dev/null || { echo "new-pythons.sh: needs $tool (scripts/install-deps.sh new-pythons)" >&2 && exit 1; }
+done
+
 lists=$(mktemp)
 trap 'rm -f "$lists" "$lists.deb"' EXIT
 curl -sfL "$mirror/dists/sid/main/binary-amd64/Packages.xz" | xz -d >"$lists"

@@ -32,6 +32,21 @@ static void test_stat(void **state)
     assert_u64_equal(got.minor_faults, 1);
 }
 
+static void test_kernel_workers(void **state)
+{
+    (void)state;
+    static const struct {
+        struct proc_state state;
+        bool is;
+    } cases[] = {{{.name = "iou-wrk-5632", .flags = 4210768}, true},
+                 {{.name = "iou-sqp-5632", .flags = 0x404050}, true},
+                 {{.name = "vhost-77", .flags = 0x404040}, true},
+                 {{.name = "iou-wrk-5632", .flags = 0x400040}, false}, /* so the program named it */
+                 {{.name = "worker", .flags = 0x404050}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(proc_is_kernel_worker(&cases[i].state), cases[i].is);
+}
+
 /* A title that was written over the arguments leaves empty room behind it. */
 static void test_command(void **state)
 {
@@ -113,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat),
+        cmocka_unit_test(test_kernel_workers),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_statm),
         cmocka_unit_test(test_anything_else),

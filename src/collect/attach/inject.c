@@ -50,6 +50,7 @@ struct injection {
     struct remote_way way;
     uint64_t pthread_create;
     struct attach_work work;
+    struct patience patience; /* how long it has looked for a thread at a safe point */
     unsigned tries;
 };
 
@@ -89,12 +90,21 @@ static int find_functions(struct injection *j, struct err *err)
 
 /* --- finding a thread to work with ------------------------------------------------------------ */
 
-/* Has the process executed another program since its memory was opened? Then that memory is
- * gone. */
+/* Has the process executed another program since its memory was opened for writing? Then that memory is
+ * gone, and no address is valid any more. */
 static bool has_executed(const struct injection *j)
 {
     uint8_t byte;
-    return remote_memory_read(&j->modules.memory, j->way.system_call, &byte, 1) != 1;
+    return pread(j->memory, &byte, 1, (off_t)j->way.system_call) != 1;
+}
+
+static int executed_another(const struct injection *j, struct err *err)
+{
+    char first[64];
+    if (!proc_read_text(j->pid, "maps", first, sizeof first)) /* a process that ends has none */
+        return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
+    return err_set(err, -EAGAIN, "process %d has just executed another program; attach again",
+                   (int)j->pid);
 }
 
 /* Stops threads one after the other until one is at a safe point, which is then j->thread. */
@@ -106,10 +116,12 @@ static int try_threads(struct injection *j, struct err *err)
         return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
     for (pid_t tid; code > 0 && (tid = proc_next_number(all));) {
         struct proc_state state;
-        if (!proc_read_thread_state(j->pid, tid, &state) || strchr("DZX", state.state))
+        if (!proc_read_thread_state(j->pid, tid, &state) || strchr("DZX", state.state) ||
+            proc_is_kernel_worker(&state))
             continue; /* it cannot be stopped now */
         int stopped = remote_stop(tid, &j->thread);
-        if (stopped == -EPERM)
+        bool gone = !proc_read_thread_state(j->pid, tid, &state) || strchr("ZX", state.state);
+        if (stopped == -EPERM && !gone)
             code = err_set(err, -EPERM,
                            "process %d cannot be traced, or another process is tracing it (a "
                            "second 'tidemark attach'?)",
@@ -124,13 +136,12 @@ static int try_threads(struct injection *j, struct err *err)
         j->tries++;
         j->thread.way = j->way;
         if (has_executed(j))
-            code =
-                err_set(err, -EAGAIN, "process %d has just executed another program; attach again",
-                        (int)j->pid);
+            code = executed_another(j, err);
         else if (!j->thread.signal && safe_point_is(&j->points, &j->thread, tid == j->pid))
             code = 0;
         if (code)
             remote_release(&j->thread);
+        patience_waited(&j->patience, monotonic_ns());
     }
     closedir(all);
     return code;
@@ -138,12 +149,11 @@ static int try_threads(struct injection *j, struct err *err)
 
 static int find_thread(struct injection *j, struct err *err)
 {
-    uint64_t begin = monotonic_ns();
     for (;;) {
         int code = try_threads(j, err);
         if (code <= 0)
             return code;
-        if (monotonic_ns() - begin > SAFE_NS)
+        if (patience_waited(&j->patience, monotonic_ns()) > SAFE_NS)
             return err_set(err, -EAGAIN,
                            "no thread of process %d could be stopped outside of its allocator and "
                            "loader in 10 s; the program was not changed, try again",
@@ -268,7 +278,8 @@ static bool thread_is_there(pid_t pid, uint32_t tid)
 static int load_in_new_thread(struct injection *j, const struct remote_place *where,
                               struct err *err)
 {
-    uint64_t result = 0, begin = monotonic_ns();
+    uint64_t result = 0;
+    struct patience patience = {0}, leaving = {0};
     int code = remote_function_call(
         &j->thread, where, j->pthread_create,
         (uint64_t[4]){j->scratch.data, 0, j->scratch.code, j->scratch.work}, CALL_NS, &result);
@@ -281,7 +292,7 @@ static int load_in_new_thread(struct injection *j, const struct remote_place *wh
                        "process %d could not start a thread to load the library: %s", (int)j->pid,
                        strerror(code ? -code : (int)result));
     while (read_work(j) && j->work.done == ATTACH_NOT_DONE) {
-        if (monotonic_ns() - begin > LOAD_NS) {
+        if (patience_waited(&patience, monotonic_ns()) > LOAD_NS) {
             j->scratch.start = 0; /* the thread still uses it: leave it mapped */
             return err_set(err, -ETIMEDOUT,
                            "loading the library into process %d took more than a minute; it may be "
@@ -290,8 +301,8 @@ static int load_in_new_thread(struct injection *j, const struct remote_place *wh
         }
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     }
-    for (begin = monotonic_ns(); thread_is_there(j->pid, j->work.tid);) {
-        if (monotonic_ns() - begin > LEAVE_NS) {
+    while (thread_is_there(j->pid, j->work.tid)) {
+        if (patience_waited(&leaving, monotonic_ns()) > LEAVE_NS) {
             j->scratch.start = 0; /* the thread may still use it */
             break;
         }
@@ -415,7 +426,11 @@ static void drop_scratch(struct injection *j)
         if (remote_stop(tid, &j->thread))
             continue;
         j->thread.way = j->way;
-        if (j->thread.signal) {
+        if (has_executed(j)) { /* the memory is gone: another program may use these addresses */
+            remote_release(&j->thread);
+            break;
+        }
+        if (j->thread.signal || !safe_stack_is(&j->modules, &j->thread, tid == j->pid)) {
             remote_release(&j->thread);
             continue;
         }
@@ -471,6 +486,8 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     drop_scratch(&j);
     out->tries = j.tries;
 out:
+    if (code && j.memory >= 0 && j.way.system_call && has_executed(&j))
+        code = executed_another(&j, err); /* whatever failed because of that */
     if (j.memory >= 0)
         close(j.memory);
     safe_points_release(&j.points);

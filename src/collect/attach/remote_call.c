@@ -22,6 +22,7 @@
 #define STOP_NS UINT64_C(30000000000) /* for a thread to stop on a busy machine */
 #define WAKE_NS UINT64_C(10000000000) /* for a thread to stop that sleeps in the kernel */
 #define STEP_NS UINT64_C(60000000000) /* for a system call that does not block */
+#define REAP_NS UINT64_C(1000000000)  /* for a thread to end that was killed */
 #define YIELDS  64
 #define NAP_NS  50000
 
@@ -119,7 +120,9 @@ void remote_restore(struct remote_thread *t)
 
 void remote_release(struct remote_thread *t)
 {
-    ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+    if (ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal) != 0)
+        /* It was killed, perhaps because another thread executes a program, and must be reaped. */
+        await_stop(t->tid, REAP_NS);
 }
 
 static bool set_registers(pid_t tid, const struct user_regs_struct *r)
@@ -244,7 +247,7 @@ long remote_syscall(struct remote_thread *t, long number, const uint64_t argumen
 /* Lets the thread run until the function has returned. */
 static int go_until_back(struct remote_thread *t, uint64_t done, uint64_t limit_ns)
 {
-    uint64_t begin = monotonic_ns();
+    struct patience patience = {0};
     if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
         return -errno;
     for (unsigned round = 0;; round++) {
@@ -260,7 +263,7 @@ static int go_until_back(struct remote_thread *t, uint64_t done, uint64_t limit_
         }
         if (word_at(t->way.memory, done))
             return interrupt(t->tid);
-        if (monotonic_ns() - begin > limit_ns) {
+        if (patience_waited(&patience, monotonic_ns()) > limit_ns) {
             int code = interrupt(t->tid);
             return code ? code : -ETIMEDOUT;
         }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "collect/attach/safe_point.h"
 #include "collect/leakscan/stop_threads.h"
 #include "machine/remote.h"
 #include "machine/stopped.h"
@@ -204,6 +205,14 @@ static int stopped_program_open(struct stopped_program *s, pid_t pid)
     return code;
 }
 
+/* For another try: there may be new stacks by now. */
+static int stopped_program_reopen(struct stopped_program *s)
+{
+    pid_t pid = s->modules.pid;
+    stopped_program_release(s);
+    return stopped_program_open(s, pid);
+}
+
 static bool read_pc(pid_t tid, uint64_t *pc)
 {
     struct user_regs_struct r;
@@ -224,14 +233,14 @@ static bool is_inside(const struct wire_attached *t, uint64_t address)
 }
 
 /* Does any word on the thread's stack point inside the bytes that are replaced? Then the thread, or
- * a signal handler of it, may return there. */
+ * a signal handler of it, may return there. So may a thread whose stack is too new to be known. */
 static bool returns_inside(const struct stopped_program *s, const struct stopped_thread *t)
 {
     const struct remote_region *r = remote_region_at(&s->modules, t->stack);
     uint64_t start = t->stack & ~UINT64_C(7);
     bool found = false;
     if (!r)
-        return false;
+        return true;
     size_t size = (size_t)(r->end - start < STACK_SEARCHED ? r->end - start : STACK_SEARCHED);
     uint64_t *words = xmalloc(size);
     ssize_t n = remote_memory_read(&s->modules.memory, start, words, size);
@@ -292,31 +301,36 @@ static bool entries_are(const struct stopped_program *s, bool patched)
     return true;
 }
 
-/* A thread with a pending signal would lose that signal if it made a call for us. */
-static bool may_call(const struct stopped_thread *t)
+/* Has the process executed another program since its memory was opened? */
+static bool memory_is_gone(const struct stopped_program *s)
 {
-    return t->stopped && !t->signal;
+    uint8_t byte;
+    return pread(s->memory, &byte, 1, (off_t)s->table_address) != 1;
 }
 
-static bool any_may_call(const struct stopped_program *s)
-{
-    for (size_t i = 0; i < s->threads.threads.count; i++)
-        if (may_call(&s->threads.threads.items[i]))
-            return true;
-    return false;
-}
-
-/* Finds a stopped thread that can make calls for us; false: there is none. */
-static bool worker(const struct stopped_program *s, const struct remote_way *way,
-                   struct remote_thread *out)
+/* Finds a stopped thread that can make calls for us; false: there is none. A thread with a pending
+ * signal would lose that signal. */
+static bool find_worker(const struct stopped_program *s, struct remote_thread *out)
 {
     for (size_t i = 0; i < s->threads.threads.count; i++) {
-        out->tid = s->threads.threads.items[i].tid;
-        out->way = *way;
-        if (may_call(&s->threads.threads.items[i]) && remote_save(out) == 0)
+        const struct stopped_thread *t = &s->threads.threads.items[i];
+        out->tid = t->tid;
+        if (t->stopped && !t->signal && remote_save(out) == 0 &&
+            safe_stack_is(&s->modules, out, t->tid == s->threads.pid))
             return true;
     }
     return false;
+}
+
+static int library_is_gone(pid_t pid, int code, struct err *err)
+{
+    if (code == -ESRCH)
+        return err_set(err, code, "process %d has ended", (int)pid);
+    if (code == -ENOENT)
+        return err_set(err, -EAGAIN, "process %d has just executed another program; attach again",
+                       (int)pid);
+    return err_set(err, code, "the library in process %d cannot be read: %s", (int)pid,
+                   strerror(-code));
 }
 
 int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
@@ -324,13 +338,13 @@ int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote
 {
     static struct remote_thread thread;
     struct stopped_program s;
-    uint64_t begin = monotonic_ns();
+    struct patience patience = {0};
     uint64_t counted_ns = 0;
     unsigned counts = 0;
     pid_t parent = getppid();
     int code = stopped_program_open(&s, pid);
     if (code)
-        return err_set(err, code, "the library in process %d cannot be read", (int)pid);
+        return library_is_gone(pid, code, err);
     for (;;) {
         uint64_t stopped = monotonic_ns();
         code = stop_threads_patiently(&s.threads, pid, 0, PATCH_NS, err);
@@ -344,7 +358,9 @@ int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote
         }
         if (elsewhere && getppid() != parent)
             code = err_set(err, -EPIPE, "tidemark was killed");
-        if (!code && elsewhere && !entries_are(&s, false))
+        if (!code && elsewhere && memory_is_gone(&s))
+            code = library_is_gone(pid, -ENOENT, err);
+        else if (!code && elsewhere && !entries_are(&s, false))
             code = err_set(err, -ENOEXEC,
                            "another tool has changed the allocation functions of process %d",
                            (int)pid);
@@ -353,14 +369,15 @@ int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote
             code = err_set(err, -EFAULT, "the code of process %d cannot be written to", (int)pid);
         } else if (!code && elsewhere) {
             out->functions = s.table.count;
-            if (worker(&s, way, &thread))
+            thread.way = *way;
+            if (find_worker(&s, &thread))
                 scratch_unmap(scratch, &thread);
         }
         stop_threads_end(&s.threads);
         out->stopped_ns = monotonic_ns() - stopped;
         if (code || elsewhere)
             break;
-        if (monotonic_ns() - begin > PATCH_NS) {
+        if (patience_waited(&patience, monotonic_ns()) > PATCH_NS) {
             code = err_set(err, -EAGAIN,
                            "process %d could not be stopped outside of its allocation functions in "
                            "10 s; try again",
@@ -368,6 +385,9 @@ int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote
             break;
         }
         nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
+        code = stopped_program_reopen(&s);
+        if (code)
+            return library_is_gone(pid, code, err);
     }
     stopped_program_release(&s);
     return code;
@@ -414,38 +434,42 @@ static bool forget_threads(const struct stopped_program *s)
 }
 
 /* Makes the library free the memory of the session. It makes system calls and nothing else. */
-static int give_back_memory(struct stopped_program *s, struct err *err)
+static int give_back_memory(struct stopped_program *s, struct remote_thread *thread,
+                            struct err *err)
 {
-    static struct remote_thread thread;
     struct remote_function f;
     struct scratch scratch = {0};
     struct remote_module *libc = remote_module_named(&s->modules, "libc");
-    struct remote_way way;
     uint64_t result;
-    if (!libc || !remote_way_find(&s->modules, libc, s->memory, &way) ||
-        !remote_function(&s->modules, s->library, WIRE_DETACH_FUNCTION, &f) ||
-        !worker(s, &way, &thread))
+    if (!libc || !remote_way_find(&s->modules, libc, s->memory, &thread->way) ||
+        !remote_function(&s->modules, s->library, WIRE_DETACH_FUNCTION, &f))
         return err_set(err, -ENOENT, "the library in the program cannot be called");
-    int code = scratch_map(&scratch, &thread, err);
+    int code = scratch_map(&scratch, thread, err);
     if (code)
         return code;
     struct remote_place where = {scratch.stack_end, scratch.back};
     if (forget_threads(s))
-        code = remote_function_call(&thread, &where, f.address, (uint64_t[4]){0}, CALL_NS, &result);
-    scratch_unmap(&scratch, &thread);
+        code = remote_function_call(thread, &where, f.address, (uint64_t[4]){0}, CALL_NS, &result);
+    scratch_unmap(&scratch, thread);
     return code ? err_set(err, code, "the library in the program could not free its memory") : 0;
+}
+
+static int cannot_read(pid_t pid, int code, struct err *err)
+{
+    return err_set(err, code, "process %d cannot be read: %s", (int)pid, strerror(-code));
 }
 
 int inject_restore(pid_t pid, bool *found, struct err *err)
 {
+    static struct remote_thread thread; /* large */
     struct stopped_program s;
-    uint64_t begin = monotonic_ns();
+    struct patience patience = {0};
     int code = stopped_program_open(&s, pid);
     *found = false;
     if (code == -ENOENT)
         return 0;
     if (code)
-        return err_set(err, code, "process %d cannot be read: %s", (int)pid, strerror(-code));
+        return cannot_read(pid, code, err);
     *found = s.table.patched || s.table.live;
     bool done = !*found, restored = !s.table.patched;
     while (!done && !code) {
@@ -459,12 +483,13 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
                                "they were left as they are",
                                (int)pid);
         }
-        if (!code && restored && (!s.table.live || (all_are_idle(&s) && any_may_call(&s)))) {
-            code = s.table.live ? give_back_memory(&s, err) : 0;
+        if (!code && restored &&
+            (!s.table.live || (all_are_idle(&s) && find_worker(&s, &thread)))) {
+            code = s.table.live ? give_back_memory(&s, &thread, err) : 0;
             done = true;
         }
         stop_threads_end(&s.threads);
-        uint64_t waited_ns = monotonic_ns() - begin;
+        uint64_t waited_ns = patience_waited(&patience, monotonic_ns());
         if (done || code || (restored && waited_ns > IDLE_NS))
             break; /* a thread waits in a hook: the memory stays until the next attach */
         if (!restored && waited_ns > RESTORE_NS)
@@ -474,6 +499,13 @@ int inject_restore(pid_t pid, bool *found, struct err *err)
                         "changed code; 'tidemark detach %d' tries again",
                         (int)pid, (int)pid);
         nanosleep(&(struct timespec){.tv_nsec = APART_NS}, NULL);
+        int again = code ? 0 : stopped_program_reopen(&s);
+        if (again == -ENOENT || again == -ESRCH)
+            return 0; /* it has ended, or executed another program: the code is gone */
+        if (again)
+            return cannot_read(pid, again, err);
+        if (code)
+            break;
     }
     stopped_program_release(&s);
     return code;

@@ -7,10 +7,13 @@
 #include "collect/attach/remote_stack.h"
 #include "machine/code.h"
 #include "machine/remote.h"
+#include "machine/remote_frame.h"
 #include "machine/stopped.h"
 
 #define MALLOC_MOST (UINT64_C(1) << 17) /* the code of glibc's malloc takes less */
+#define BESIDE_MOST (UINT64_C(1) << 14) /* the code beside a function of libc takes less */
 #define STACK_MOST  (UINT64_C(64) << 20)
+#define STACK_ROOM  (REMOTE_RED_ZONE + REMOTE_FRAME_MOST)
 
 /* Functions that glibc's malloc.c exports. */
 static const char *const malloc_names[] = {
@@ -20,8 +23,9 @@ static const char *const malloc_names[] = {
 
 /* Functions of libc that hold locks which pthread_create or malloc need. */
 static const char *const other_names[] = {
-    "fork",   "_Fork",  "__libc_fork", "pthread_create", "__nptl_deallocate_stack",
-    "setuid", "setgid", "setresuid",   "setresgid",      "setgroups"};
+    "fork",     "_Fork",     "__libc_fork", "pthread_create", "__nptl_deallocate_stack",
+    "setuid",   "setgid",    "seteuid",     "setegid",        "setreuid",
+    "setregid", "setresuid", "setresgid",   "setgroups"};
 
 struct neighbours {
     uint64_t first, last; /* the functions whose addresses are known */
@@ -36,6 +40,36 @@ static void narrow(void *context, uint64_t address, uint64_t size)
         n->below = end;
     if (address >= n->last && address < n->above)
         n->above = address;
+}
+
+/* Finds a function and the code beside it that libc does not export: [*start, *end). */
+static bool find_with_neighbours(struct safe_points *s, const char *name, uint64_t *start,
+                                 uint64_t *end)
+{
+    struct remote_function f;
+    if (!remote_function(s->modules, s->libc, name, &f))
+        return false;
+    struct neighbours n = {f.address, f.address + f.size, s->libc->code_start, s->libc->code_end};
+    remote_functions(s->modules, s->libc, narrow, &n);
+    *start = n.below;
+    *end = n.above;
+    return n.above - n.below <= BESIDE_MOST;
+}
+
+/*
+ * The lock of the list of stacks, which pthread_create takes, is also held by functions that libc does
+ * not export: those that free the stack of a thread that has ended or was joined, and those that
+ * change the user of all threads. glibc's linker puts them beside __pthread_get_minstack, and what
+ * pthread_join consists of beside pthread_join. A thread may wait in the latter, but not while it holds
+ * the lock.
+ */
+static void add_stack_list(struct safe_points *s)
+{
+    uint64_t start, end;
+    if (find_with_neighbours(s, "__pthread_get_minstack", &start, &end))
+        address_set_add(&s->always, start, end);
+    if (find_with_neighbours(s, "pthread_join", &start, &end))
+        address_set_add(&s->unsafe, start, end);
 }
 
 /* The linker puts the functions of one source file next to each other. Those that malloc.c does not
@@ -92,8 +126,8 @@ int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err
     s->loader = find_loader(m);
     if (!s->libc || !s->loader || !remote_function(m, s->libc, "gnu_get_libc_version", &f))
         return err_set(err, -ENOTSUP,
-                       "process %d has no glibc (it is linked statically, or uses another C "
-                       "library), so tidemark cannot be loaded into it",
+                       "process %d has no glibc (it is linked statically, uses another C library, "
+                       "or has only just started), so tidemark cannot be loaded into it",
                        (int)m->pid);
     address_set_add(&s->unsafe, s->loader->code_start, s->loader->code_end);
     if (!add_malloc(s))
@@ -107,6 +141,7 @@ int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         if (remote_function(m, s->libc, other_names[i], &f))
             address_set_add(&s->always, f.address, f.address + f.size);
+    add_stack_list(s);
     address_set_copy(&s->unsafe, &s->always);
     address_set_settle(&s->unsafe);
     address_set_settle(&s->always);
@@ -173,14 +208,31 @@ static bool stack_words_are_safe(const struct safe_points *s, const struct remot
     return clean;
 }
 
-bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first)
+/* Is the thread on its own stack, with room for a frame below? Then *end is where no frame is above. */
+static bool find_stack(const struct remote_modules *m, const struct remote_thread *t, bool is_first,
+                       uint64_t *end)
 {
     uint64_t stack = stopped_stack(&t->registers);
     uint64_t pointer = stopped_thread_pointer(t->tid, &t->registers);
-    const struct remote_region *r = remote_region_at(s->modules, stack);
-    if (!r || !(is_first ? r->is_stack : pointer > stack && pointer < r->end))
-        return false;                           /* the thread is not on its own stack */
-    uint64_t end = is_first ? r->end : pointer; /* no frame is above this */
+    const struct remote_region *r = remote_region_at(m, stack);
+    if (!r)
+        return false;
+    *end = is_first ? r->end : pointer;
+    return is_first ? r->is_stack /* there is nothing below it that belongs to others */
+                    : pointer > stack && pointer < r->end && stack - r->start >= STACK_ROOM;
+}
+
+bool safe_stack_is(const struct remote_modules *m, const struct remote_thread *t, bool is_first)
+{
+    uint64_t end;
+    return find_stack(m, t, is_first, &end);
+}
+
+bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first)
+{
+    uint64_t stack = stopped_stack(&t->registers), end;
+    if (!find_stack(s->modules, t, is_first, &end))
+        return false;
     return !is_in(&s->unsafe, remote_pc(&t->registers)) && end - stack <= STACK_MOST &&
            (frames_are_safe(s, t, end) || stack_words_are_safe(s, t, end));
 }

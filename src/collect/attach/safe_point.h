@@ -34,5 +34,12 @@ struct safe_points {
 int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err *err);
 void safe_points_release(struct safe_points *s);
 bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first);
+/*
+ * May the thread make system calls for us? A frame is written below its stack pointer
+ * (machine/remote_frame.h). So the thread must be on the stack that libc or the kernel made for it, with
+ * room for that: what is below the end of a coroutine's stack, of a goroutine's or of an alternate
+ * stack may be somebody else's. `is_first`: it is the first thread of its process.
+ */
+bool safe_stack_is(const struct remote_modules *m, const struct remote_thread *t, bool is_first);
 
 #endif

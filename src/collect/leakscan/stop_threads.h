@@ -21,6 +21,7 @@
 struct stopped_thread {
     pid_t tid;
     bool stopped;
+    bool ended;              /* only while the others are awaited: it is left out then */
     int signal;              /* the signal that was about to be delivered; 0: none */
     uint64_t stack, pointer; /* its stack pointer and its thread pointer; 0: not known */
 };
@@ -28,6 +29,7 @@ struct stopped_thread {
 struct stopped_threads {
     pid_t pid;
     VEC(struct stopped_thread) threads;
+    VEC(pid_t) listed;       /* all threads, while they are being stopped */
     VEC(uint64_t) registers; /* of all threads */
 };
 

@@ -44,6 +44,9 @@ struct proc_status {
 
 bool proc_parse_statm(const char *text, struct proc_memory *out);
 bool proc_parse_stat(const char *text, struct proc_state *out);
+/* Is it a thread of the process that the kernel made for io_uring or vhost? Such a thread never executes
+ * code of the program. */
+bool proc_is_kernel_worker(const struct proc_state *s);
 
 /* Reads the beginning of /proc/PID/NAME as a string; false: there is no such file, or it is
  * empty. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/older_libc.h"
@@ -23,7 +24,8 @@
 #include "collect/session/executable.h"
 #include "machine/remote.h"
 
-#define RESTORE_TRIES 20
+#define RESTORE_TRIES  20
+#define EXECUTES_TURNS 1000 /* of 1 ms */
 
 /* --- may tidemark attach? --------------------------------------------------------------------- */
 
@@ -108,6 +110,19 @@ static bool has_shadow_stack(pid_t pid)
     return line && memmem(line, end ? (size_t)(end - line) : strlen(line), "shstk", 5);
 }
 
+/* When another thread executes a program, the first one is a zombie for a moment. */
+static bool first_thread_runs(pid_t pid, struct proc_state *state)
+{
+    for (unsigned turn = 0; strchr("ZX", state->state); turn++) {
+        if (state->threads <= 1 || turn == EXECUTES_TURNS)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (!proc_read_state(pid, state))
+            *state = (struct proc_state){.state = 'X'};
+    }
+    return true;
+}
+
 int attached_check(pid_t pid, struct err *err)
 {
     struct proc_state state;
@@ -121,8 +136,13 @@ int attached_check(pid_t pid, struct err *err)
         return err_set(err, -ESRCH, "there is no process %d", (int)pid);
     if (pid == getpid())
         return err_set(err, -EINVAL, "tidemark cannot attach to itself");
-    if (state.state == 'Z' || state.state == 'X')
-        return err_set(err, -ESRCH, "process %d has ended (it is a zombie)", (int)pid);
+    if (!first_thread_runs(pid, &state))
+        return state.threads > 1
+                   ? err_set(err, -ENOTSUP,
+                             "the first thread of process %d has ended, and others run; tidemark "
+                             "cannot attach to such a program; start it with 'tidemark run'",
+                             (int)pid)
+                   : err_set(err, -ESRCH, "process %d has ended (it is a zombie)", (int)pid);
     if (state.flags & PROC_KERNEL_THREAD)
         return err_set(err, -ENOTSUP, "process %d is a kernel thread", (int)pid);
     proc_read_status(pid, &status);
