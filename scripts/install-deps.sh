@@ -53,8 +53,20 @@ for package in $wanted; do
 done
 [ -z "$missing" ] && exit 0
 
+# The missing packages by the names that this release knows; by the newest where it knows none.
+known_names() {
+    local package name
+    for package in $missing; do
+        for name in ${package//|/ }; do
+            [ "$name" = "$package" ] || [ "$(apt-cache show "$name" 2>/dev/null)" ] && break
+        done
+        echo "$name"
+    done
+}
+
 give_up() {
-    echo "tidemark needs these packages, install them and try again: apt-get install$missing" >&2
+    # shellcheck disable=SC2046 # a list of words
+    echo "tidemark needs these packages, install them and try again: apt-get install" $(known_names) >&2
     exit 1
 }
 
@@ -68,21 +80,15 @@ else
     give_up
 fi
 
-echo "installing$missing" >&2
+# shellcheck disable=SC2046 # a list of words
+echo "installing" $(known_names) >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
-    local packages="" package name
-    for package in $missing; do
-        for name in ${package//|/ }; do
-            [ "$(apt-cache show "$name" 2>/dev/null)" ] && break # else the last one
-        done
-        packages="$packages $name"
-    done
     # Another installation may be under way (unattended upgrades on a fresh machine): it is waited for.
-    # shellcheck disable=SC2086 # both are lists of words
+    # shellcheck disable=SC2046,SC2086 # both are lists of words
     $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $packages >>"$log" 2>&1
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $(known_names) >>"$log" 2>&1
 }
 # The package lists may be absent (containers) or old; only then are they fetched.
 install && exit 0
