@@ -1,11 +1,11 @@
 """Other allocators: linked, preloaded, or the program's own. Everything is counted once."""
 import os
 
-from harness import LIBRARIES, MIMALLOC, cases
+from harness import LIBRARIES, MIMALLOC_LIBRARY, cases
 from test_allocation_functions import HEAP_FAMILY, OPERATOR_NEW, ROUNDS, check_family, check_reallocs
 
 ALLOCATORS = dict(jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc.so.4", tcmalloc_minimal="libtcmalloc_minimal.so.4",
-                  mimalloc=MIMALLOC)
+                  mimalloc=MIMALLOC_LIBRARY)
 WAYS = ("linked", "preloaded")
 
 

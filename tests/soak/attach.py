@@ -17,7 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
-from harness import LIBRARIES, MIMALLOC  # noqa: E402
+from harness import LIBRARIES, MIMALLOC_LIBRARY  # noqa: E402
 from program_code import CONFINES_ITSELF, code_of  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "..", "programs")
@@ -185,7 +185,7 @@ def namespaces(folder):
 def programs(folder):
     """name: how it is started"""
     found = {"one-thread": lambda: always(folder, 0), "glibc": lambda: always(folder, 8)}
-    for name, library in (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", MIMALLOC)):
+    for name, library in (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", MIMALLOC_LIBRARY)):
         found[name] = lambda library=library: always(folder, 8, library)
     for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
         found["python" + version] = lambda version=version: python(folder, version)
