@@ -5,7 +5,8 @@
  * All steps together (the leak scan, the account of resident memory, the mappings) may take 5 % of
  * the time that the process ran, or 200 ms, whichever is more. Forked processes that continue their
  * parent's program share 2.5 % of the session, or 100 ms: there may be many, and they end together.
- * `run --scan=full` sets no limit.
+ * `run --scan=full` sets no limit. If allocations are sampled, there is no scan, and the mappings
+ * are read only if that takes little (requests.c).
  *
  * Budgets are in processor time, so that the work depends little on what else runs on the machine.
  * The cost of a step is estimated from counts before it begins; a step that does not fit is left
