@@ -7,83 +7,12 @@ import subprocess
 import sys
 import time
 
-from harness import LIBRARIES, MIMALLOC_LIBRARY, Failed, cases, eventually
+from attaching import Attached, SUPPORTED, program, stack_start, state_of
+from harness import MIMALLOC_LIBRARY, cases, eventually
 from program_code import CONFINES_ITSELF, code_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": MIMALLOC_LIBRARY}
-SUPPORTED = os.uname().machine == "x86_64"  # elsewhere test_other_machines has all there is to say
-
-
-class Program:
-    """A program without tidemark, that waits for what it is told."""
-
-    def __init__(self, t, *argv, preload=None, before=(), env=None):
-        self.t = t
-        env = {**os.environ, **(env or {}), **({"LD_PRELOAD": os.path.join(LIBRARIES, preload)} if preload else {})}
-        self.process = subprocess.Popen([*before, *(argv or (t.build("attached.c", "-O1", "-D_GNU_SOURCE"),))], cwd=t.dir, env=env,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        t.equal("it is ready", self.process.stdout.readline(), "ready\n")
-        self.pid = self.process.pid
-
-    def tell(self, words):
-        """Its own count then: allocations, frees, bytes."""
-        self.process.stdin.write(words + "\n")
-        self.process.stdin.flush()
-        return [int(n) for n in self.process.stdout.readline().split()]
-
-    def end(self):
-        self.process.stdin.close()
-        return self.process.wait()
-
-    def code(self):
-        return code_of(self.pid)
-
-
-class Attached:
-    """tidemark attach, once it records."""
-
-    count = 0
-
-    def __init__(self, t, pid, *options, tidemark=None, before=()):
-        Attached.count += 1
-        self.t, self.pid, self.profile = t, pid, t.file("a.%d.tide" % Attached.count)
-        self.tool = subprocess.Popen([*before, tidemark or t.tidemark, "attach", str(pid), "-o", self.profile, *options],
-                                     cwd=t.dir, stderr=subprocess.PIPE, text=True)
-        said = self.tool.stderr.readline()
-        if "attached to process %d" % pid not in said:
-            raise Failed("tidemark attach said: " + said)
-
-    def detach(self):
-        stdout, stderr, status = self.t.run("detach", str(self.pid))
-        self.t.equal("detach (%s)" % stderr, status, 0)
-        self.t.true("it says where", self.profile in stdout, stdout)
-        return self.finish()
-
-    def finish(self, status=0):
-        stderr = self.tool.communicate()[1]
-        self.t.equal("exit status of attach (%s)" % stderr, self.tool.returncode, status)
-        return self.profile
-
-
-@contextlib.contextmanager
-def program(t, *argv, **how):
-    p = Program(t, *argv, **how)
-    try:
-        yield p
-    finally:
-        p.process.kill()
-        p.process.wait()
-
-
-def state_of(pid):
-    return stat_of(pid)[0]
-
-
-def stat_of(pid):
-    """The fields of /proc/PID/stat from the state on."""
-    with open("/proc/%d/stat" % pid) as text:
-        return text.read().rsplit(")")[-1].split()
 
 
 def children_of(pid):
@@ -392,11 +321,6 @@ def test_children_that_never_allocate(t):
                 os.kill(child, signal.SIGKILL)
 
 
-def stack_start(pid):
-    """Each exec chooses another one; it is 0 during the exec."""
-    return int(stat_of(pid)[25])
-
-
 def test_programs_that_it_executes(t):
     """They are not recorded, which a note says of each program, also of the program's own. A child that it forks is."""
     if not SUPPORTED:
@@ -497,59 +421,6 @@ def test_a_program_that_spawns(t):
         attached.detach()
         t.equal("its code is its own", p.code() == code, True)
         t.equal("it goes on", (p.tell("go"), p.end()), ([0], 5))
-
-
-def attach_often(t, p, times, refusals=()):
-    """Returns how often it was refused, which is for one of these reasons. The program's code is its own each time."""
-    refused = 0
-    for i in range(times):
-        stdout, stderr, status = t.run("attach", str(p.pid), "--duration", "%dms" % (1 + 3 * i), "--quiet", "-o", t.file("o.tide"))
-        if status == 1 and any(reason in stderr for reason in refusals):
-            refused += 1
-        else:
-            t.equal("attach %d (%s)" % (i, stderr), status, 0)
-        t.equal("it runs after %d (9: its memory was changed)" % i, p.process.poll(), None)
-    return refused
-
-
-def test_threads_that_come_and_go(t):
-    """A thread may end just when it is to be stopped, and holds locks of libc when it is joined."""
-    if not SUPPORTED:
-        return
-    with program(t, t.build("threads_come_and_go.c", "-O1", "-D_GNU_SOURCE")) as p:
-        code = p.code()
-        attach_often(t, p, 6)
-        t.equal("its code is its own", p.code() == code, True)
-
-
-def test_a_thread_on_another_stack(t):
-    """Below a coroutine's stack may be anything: nothing is written there."""
-    if not SUPPORTED:
-        return
-    with program(t, t.build("other_stack_runs.c", "-O1", "-D_GNU_SOURCE")) as p:
-        code = p.code()
-        attach_often(t, p, 3)
-        t.equal("its code is its own", p.code() == code, True)
-
-
-def test_a_thread_of_the_kernel(t):
-    """It is one of the program's, but never executes its code, and need not be stopped."""
-    if not SUPPORTED:
-        return
-    with program(t, t.build("kernel_worker.c", "-O1", "-D_GNU_SOURCE")) as p:
-        code = p.code()
-        attach_often(t, p, 3)
-        t.equal("its code is its own", p.code() == code, True)
-
-
-def test_a_thread_that_executes(t):
-    """The kernel ends all other threads first: those that tidemark has stopped must not keep it from that."""
-    if not SUPPORTED:
-        return
-    with program(t, t.build("executes_itself.c", "-O1", "-D_GNU_SOURCE")) as p:
-        attach_often(t, p, 12, ("executed another program",))
-        before = stack_start(p.pid)
-        eventually("it executes itself once more", lambda: stack_start(p.pid) not in (0, before))
 
 
 def test_python(t):

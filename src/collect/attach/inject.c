@@ -84,7 +84,9 @@ static int find_functions(struct injection *j, struct err *err)
     j->pthread_create = find_in_libc(j, "pthread_create");
     if (!way || !w->dlopen || !w->dlsym)
         return err_set(err, -ENOTSUP,
-                       "the C library of process %d lacks functions that attaching needs", j->pid);
+                       "the C library of process %d lacks functions that attaching needs (or the "
+                       "program has only just started)",
+                       j->pid);
     return 0;
 }
 

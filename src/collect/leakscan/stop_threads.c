@@ -87,12 +87,20 @@ static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)
  */
 static _Thread_local struct stopped_threads *volatile seizing;
 
-/* Reaps a thread of ours that has ended. The first thread is left to those who wait for the process. */
+static bool says_ended(const siginfo_t *what)
+{
+    return what->si_pid && (what->si_code == CLD_EXITED || what->si_code == CLD_KILLED ||
+                            what->si_code == CLD_DUMPED);
+}
+
+/* Reaps a thread of ours that has ended. The first thread is left to those who wait for the process. The
+ * kernel reports stops here too: those are left for has_stopped. */
 static bool reap_one(const struct stopped_threads *h, pid_t tid)
 {
     siginfo_t what = {0};
-    return tid != h->pid && waitid(P_PID, (id_t)tid, &what, WEXITED | WNOHANG | __WALL) == 0 &&
-           what.si_pid;
+    int how = WEXITED | WNOHANG | __WALL;
+    return tid != h->pid && waitid(P_PID, (id_t)tid, &what, how | WNOWAIT) == 0 &&
+           says_ended(&what) && waitid(P_PID, (id_t)tid, &what, how) == 0;
 }
 
 static void reap(struct stopped_threads *h)
@@ -210,7 +218,7 @@ static bool has_stopped(pid_t pid, struct stopped_thread *t)
     }
     if (!what.si_pid)
         return false;
-    if (what.si_code == CLD_EXITED || what.si_code == CLD_KILLED || what.si_code == CLD_DUMPED) {
+    if (says_ended(&what)) {
         t->ended = true;
         return true;
     }
