@@ -416,8 +416,7 @@ static void finish(struct run_options *o, char **program)
     static char *until_stopped[] = {"sleep", "infinity", NULL};
     o->cpu.asked |= o->session.all && !o->session.sampling.fault_period;
     if (!o->session.interval_ns)
-        o->session.interval_ns =
-            o->session.sample_bytes ? SAMPLE_INTERVAL_NS : RECORD_INTERVAL_NS;
+        o->session.interval_ns = o->session.sample_bytes ? SAMPLE_INTERVAL_NS : RECORD_INTERVAL_NS;
     o->session.launcher = !*program;
     o->session.argv = *program ? program : until_stopped;
     o->session.defaults = o->defaults.items;

@@ -165,8 +165,7 @@ static bool find_exported(void)
     struct search s = {.own = own ? own->l_addr : 0, .is_program = true};
     char name[NAME_SIZE];
     dl_iterate_phdr(look_into, &s);
-    if (!s.found ||
-        (!s.is_program && !replaces_strdup(&s) && !dl_iterate_phdr(look_for_users, &s)))
+    if (!s.found || (!s.is_program && !replaces_strdup(&s) && !dl_iterate_phdr(look_for_users, &s)))
         return false;
     for (unsigned k = s.family->first; k <= s.family->last + 1u; k++) {
         const char *wanted = k <= s.family->last ? functions[k].name : s.family->usable;

@@ -78,7 +78,7 @@ struct watched {
     /* File or name of another program that it executed; NULL: still the one that connected. */
     char *became;
     bool is_path;
-    bool is_elsewhere;        /* it is in another network namespace */
+    bool is_elsewhere;           /* it is in another network namespace */
     unsigned libraries_readings; /* how often its libraries were read */
 };
 

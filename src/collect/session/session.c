@@ -345,7 +345,9 @@ static long nap_ns(const struct session *s, uint64_t words, uint64_t pass_ns, un
     bool only_samples =
         !s->options->library && !s->options->sampling.wall; /* their rings wake us */
     if (!words) {
-        long idle_ns = idle < 200 ? 1000000 : idle < 1000 && !only_samples ? 4000000 : LONGEST_NAP_NS;
+        long idle_ns = idle < 200                     ? 1000000
+                       : idle < 1000 && !only_samples ? 4000000
+                                                      : LONGEST_NAP_NS;
         return idle_ns > busy_ns ? idle_ns : busy_ns;
     }
     double fill_ns = (double)pass_ns / (double)words * (WIRE_CHUNK_WORDS * 4);
