@@ -50,6 +50,6 @@ EXPORT pid_t _Fork(void)
     about_to_fork(false); /* without what libc does for malloc's sake */
     pid_t child = next._Fork ? next._Fork() : next.fork();
     if (!child)
-        tide_sample_left = 0;
+        forked();
     return child;
 }

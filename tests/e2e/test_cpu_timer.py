@@ -82,6 +82,13 @@ def test_children(t):
         right_shares(t, t.report(profile, "cpu", "--process", pid, "--python-only"))
 
 
+@cases(how=("fork", "_Fork"))
+def test_child_before_its_first_allocation(t, how):
+    profile = t.record(t.build("works_after_fork.c", "-O1"), how, opts=TIMER)
+    report = t.report(profile, "cpu", "--process", t.stdout.split()[0])
+    t.true("CPU time of the child", 200e6 < report["sum"]["bytes"] < 600e6, report["sum"])
+
+
 @cases(call=("nanosleep", "ppoll", "select", "sem_timedwait", "sigtimedwait"))
 def test_no_call_is_interrupted(t, call):
     t.record(t.build("blocking_calls.c", "-O1", "-pthread"), call, "60", opts=("--cpu=timer", "--cpu=1000"))

@@ -9,7 +9,7 @@ import numpy
 
 from exported import API, record
 from harness import cases
-from test_attach import SUPPORTED, Attached, program
+from attaching import SUPPORTED, Attached, program
 from test_export import Pprof
 from test_export_tables import read
 from test_otlp import Otlp

@@ -3,7 +3,7 @@ import json
 import re
 
 from browser import Browser
-from test_attach import SUPPORTED, Attached, program
+from attaching import SUPPORTED, Attached, program
 from test_merge import merge, ranks
 from test_sample import sampled
 from test_view_page import VIEWS, Page
