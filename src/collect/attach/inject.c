@@ -103,7 +103,11 @@ static bool has_executed(const struct injection *j)
 static int executed_another(const struct injection *j, struct err *err)
 {
     char first[64];
-    if (!proc_read_text(j->pid, "maps", first, sizeof first)) /* a process that ends has none */
+    struct proc_state state;
+    /* A process that ends has no maps. Nor has one whose first thread has ended, because another thread
+     * is about to execute a program. */
+    if (!proc_read_text(j->pid, "maps", first, sizeof first) &&
+        !(proc_read_state(j->pid, &state) && state.threads > 1))
         return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
     return err_set(err, -EAGAIN, "process %d has just executed another program; attach again",
                    (int)j->pid);
@@ -165,7 +169,7 @@ static int find_thread(struct injection *j, struct err *err)
         remote_modules_release(&j->modules);
         safe_points_release(&j->points);
         if (remote_modules_open(&j->modules, j->pid))
-            return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);
+            return executed_another(j, err);
         if ((code = safe_points_find(&j->points, &j->modules, err)))
             return code;
     }
@@ -454,7 +458,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     j = (struct injection){.pid = pid, .library = library, .session = session, .library_fd = -1};
     *out = (struct injection_result){0};
     if (remote_modules_open(&j.modules, pid))
-        return err_set(err, -ESRCH, "process %d has ended", (int)pid);
+        return executed_another(&j, err);
     j.memory = memory_open_for_writing(pid);
     int code = safe_points_find(&j.points, &j.modules, err);
     if (!code && j.memory < 0)
