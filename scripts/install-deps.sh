@@ -2,15 +2,17 @@
 # Installs the Debian packages that are needed to build, or to test, bench, lint, package or run giants:
 #   scripts/install-deps.sh [base|test|bench|lint|large|exchange|packages|new-pythons|arm64]...
 # Asks dpkg first, so that it costs a few milliseconds when nothing is missing.
+# "OLD|NEW" below are names of one package in older and newer releases: either will do.
 set -u
 
 # What building needs; clang, lld and what has wasm in its name are for the page of `tidemark view`.
 base="build-essential pkg-config meson ninja-build python3 libdw-dev libelf-dev libzstd-dev zlib1g-dev libdeflate-dev
       libxxhash-dev libiberty-dev libcapstone-dev libncurses-dev libsqlite3-dev clang lld wasi-libc libclang-rt-dev-wasm32"
-test="libcmocka-dev libclang-rt-dev gfortran valgrind libjemalloc2 libgoogle-perftools4 libtcmalloc-minimal4 libmimalloc2.0
+test="libcmocka-dev libclang-rt-dev gfortran valgrind libjemalloc2 libgoogle-perftools4|libgoogle-perftools4t64
+      libtcmalloc-minimal4|libtcmalloc-minimal4t64 libmimalloc2.0|libmimalloc3
       libcap2-bin musl-tools python3-greenlet chromium python3-pytest python3-pytest-xdist python3-ipython lua5.4 libxml2-utils
       libjemalloc-dev libgoogle-perftools-dev python3-dbg python3-numpy golang-go heaptrack zstd nodejs zsh fish tmux
-      clang-format shellcheck openmpi-bin libopenmpi-dev libcurl4 openssl"
+      clang-format shellcheck openmpi-bin libopenmpi-dev libcurl4|libcurl4t64 openssl"
 bench="heaptrack zstd lua5.4 libxml2-utils jq sqlite3 perl git libunwind-dev clang python3 time valgrind"
 lint="clang-format clang-tidy shellcheck libcmocka-dev"
 new_pythons="curl xz-utils patchelf"
@@ -42,13 +44,29 @@ done
 
 missing=""
 for package in $wanted; do
-    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)
-    [ "$state" = installed ] || missing="$missing $package"
+    # shellcheck disable=SC2086 # several names
+    states=$(dpkg-query -W -f '${db:Status-Status} ' ${package//|/ } 2>/dev/null)
+    case " $states" in
+    *" installed "*) ;;
+    *) missing="$missing $package" ;;
+    esac
 done
 [ -z "$missing" ] && exit 0
 
+# The missing packages by the names that this release knows; by the newest where it knows none.
+known_names() {
+    local package name
+    for package in $missing; do
+        for name in ${package//|/ }; do
+            [ "$name" = "$package" ] || [ "$(apt-cache show "$name" 2>/dev/null)" ] && break
+        done
+        echo "$name"
+    done
+}
+
 give_up() {
-    echo "tidemark needs these packages, install them and try again: apt-get install$missing" >&2
+    # shellcheck disable=SC2046 # a list of words
+    echo "tidemark needs these packages, install them and try again: apt-get install" $(known_names) >&2
     exit 1
 }
 
@@ -62,14 +80,15 @@ else
     give_up
 fi
 
-echo "installing$missing" >&2
+# shellcheck disable=SC2046 # a list of words
+echo "installing" $(known_names) >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
     # Another installation may be under way (unattended upgrades on a fresh machine): it is waited for.
-    # shellcheck disable=SC2086 # both are lists of words
+    # shellcheck disable=SC2046,SC2086 # both are lists of words
     $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $missing >>"$log" 2>&1
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 $(known_names) >>"$log" 2>&1
 }
 # The package lists may be absent (containers) or old; only then are they fetched.
 install && exit 0

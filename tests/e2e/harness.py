@@ -22,6 +22,9 @@ PROGRAMS = os.path.join(ROOT, "tests", "programs")
 # For programs that include headers of tidemark itself.
 OWN_HEADERS = ("-I", os.path.join(ROOT, "src"), "-I", os.path.join(ROOT, "src", "arch", os.uname().machine))
 NO_ARENAS = ("--ignore", r"^\[Python arena\]$")  # memory for small objects, of which a test with large ones knows nothing
+LIBRARIES = "/usr/lib/%s-linux-gnu" % os.uname().machine
+MIMALLOC_LIBRARY = next((name for name in ("libmimalloc.so.2", "libmimalloc.so.3") if os.path.exists(os.path.join(LIBRARIES, name))),
+                "libmimalloc.so.2")  # Debian 13 has the newer one only
 COMPILERS = {".c": "gcc", ".cpp": "g++"}
 
 

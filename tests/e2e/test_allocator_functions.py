@@ -2,8 +2,7 @@
 import os
 import subprocess
 
-from harness import Failed, cases
-from test_allocators import LIBRARIES
+from harness import LIBRARIES, MIMALLOC_LIBRARY, Failed, cases
 from test_allocation_functions import KEPT, ROUNDS
 
 JEMALLOC = dict(by_mallocx=2001, by_aligned_mallocx=2003)
@@ -87,7 +86,7 @@ def test_prefixed_and_hidden(t):
 @cases(threads=(1, 4), flags=("", "-no-pie"))
 def test_mimalloc(t, threads, flags):
     """Without -pie an executable exports nothing, and its table of hashes does not say what it needs."""
-    program = linked(t, "libmimalloc.so.2", "-DPREFIX=mi_", "-DMIMALLOC", *flags.split())
+    program = linked(t, MIMALLOC_LIBRARY, "-DPREFIX=mi_", "-DMIMALLOC", *flags.split())
     check(t, t.record(program, str(threads)), {**COMMON, **MIMALLOC}, threads, False)
 
 

@@ -1,12 +1,11 @@
 """Other allocators: linked, preloaded, or the program's own. Everything is counted once."""
 import os
 
-from harness import cases
+from harness import LIBRARIES, MIMALLOC_LIBRARY, cases
 from test_allocation_functions import HEAP_FAMILY, OPERATOR_NEW, ROUNDS, check_family, check_reallocs
 
-LIBRARIES = "/usr/lib/%s-linux-gnu" % os.uname().machine
 ALLOCATORS = dict(jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc.so.4", tcmalloc_minimal="libtcmalloc_minimal.so.4",
-                  mimalloc="libmimalloc.so.2")
+                  mimalloc=MIMALLOC_LIBRARY)
 WAYS = ("linked", "preloaded")
 
 

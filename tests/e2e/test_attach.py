@@ -7,12 +7,11 @@ import subprocess
 import sys
 import time
 
-from harness import Failed, cases, eventually
+from harness import LIBRARIES, MIMALLOC_LIBRARY, Failed, cases, eventually
 from program_code import CONFINES_ITSELF, code_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
-LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
-ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": MIMALLOC_LIBRARY}
 SUPPORTED = os.uname().machine == "x86_64"  # elsewhere test_other_machines has all there is to say
 
 

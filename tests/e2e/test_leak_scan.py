@@ -7,14 +7,14 @@ import subprocess
 import sys
 import time
 
-from harness import ROOT, Skipped, cases
+from harness import MIMALLOC_LIBRARY, ROOT, Skipped, cases
 from scans import ASKED, END, EXIT, processes, scans
 from unprivileged import AS_NOBODY, give_to_nobody
 
 LEFT = {"lost": [1005, 1006, 1008, 1010, 1020, 1030, 1050, 1051], "indirect": [1011, 1021, 1022, 1052],
         "reachable": [0, 1001, 1002, 1003, 1040, 1041, 1042]}
 ALLOCATORS = {"libc": "", "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
-              "tcmalloc_minimal": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+              "tcmalloc_minimal": "libtcmalloc_minimal.so.4", "mimalloc": MIMALLOC_LIBRARY}
 
 
 def program(t, *flags):

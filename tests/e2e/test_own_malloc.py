@@ -2,8 +2,8 @@
 import hashlib
 import os
 
-from harness import PROGRAMS, Skipped, cases
-from test_allocators import LIBRARIES, check_own_new
+from harness import LIBRARIES, PROGRAMS, Skipped, cases
+from test_allocators import check_own_new
 from test_allocation_functions import HEAP_FAMILY, KEPT, OPERATOR_NEW, ROUNDS, check_family
 
 FLAGS = ("-O0", "-O2", "-O3 -fno-plt", "-O2 -no-pie", "-O0 -no-pie", "-O2 -fcf-protection", "-O0 -fcf-protection",

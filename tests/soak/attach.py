@@ -17,10 +17,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from harness import LIBRARIES, MIMALLOC_LIBRARY  # noqa: E402
 from program_code import CONFINES_ITSELF, code_of  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "..", "programs")
-LIBRARIES = "/usr/lib/%s-linux-gnu/" % os.uname().machine
 PYTHON = """
 import os, threading, time
 def leaf(n): return [bytes([65 + i]) * (600 + (i % 50) * 40) for i in range(n)]
@@ -104,9 +104,10 @@ def compiled(folder, source, *options):
 
 
 def always(folder, threads, preload=None):
-    if preload and not os.path.exists(LIBRARIES + preload):
+    library = preload and os.path.join(LIBRARIES, preload)
+    if library and not os.path.exists(library):
         raise Missing(preload)
-    return running([compiled(folder, "allocates_always.cpp"), str(threads)], 1, {"LD_PRELOAD": LIBRARIES + preload} if preload else None)
+    return running([compiled(folder, "allocates_always.cpp"), str(threads)], 1, {"LD_PRELOAD": library} if library else None)
 
 
 def python(folder, version):
@@ -184,7 +185,7 @@ def namespaces(folder):
 def programs(folder):
     """name: how it is started"""
     found = {"one-thread": lambda: always(folder, 0), "glibc": lambda: always(folder, 8)}
-    for name, library in (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", "libmimalloc.so.2")):
+    for name, library in (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", MIMALLOC_LIBRARY)):
         found[name] = lambda library=library: always(folder, 8, library)
     for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
         found["python" + version] = lambda version=version: python(folder, version)
