@@ -148,6 +148,16 @@ static void note_function(const char *name, uint64_t address, uint64_t size, con
         }
 }
 
+/* Whether the allocator's strdup is the program's too: libc's would call malloc, which is hooked.
+ * mimalloc 3 has it, and mimalloc 2 does not. */
+static bool replaces_strdup(const struct search *s)
+{
+    char name[NAME_SIZE];
+    const ElfW(Sym) *own = exports_find(&s->exports, full_name(s->family, "strdup", name));
+    const ElfW(Sym) *plain = exports_find(&s->exports, "strdup");
+    return own && plain && own->st_value == plain->st_value;
+}
+
 /* In a library, only if somebody calls them. */
 static bool find_exported(void)
 {
@@ -155,7 +165,7 @@ static bool find_exported(void)
     struct search s = {.own = own ? own->l_addr : 0, .is_program = true};
     char name[NAME_SIZE];
     dl_iterate_phdr(look_into, &s);
-    if (!s.found || (!s.is_program && !dl_iterate_phdr(look_for_users, &s)))
+    if (!s.found || (!s.is_program && !replaces_strdup(&s) && !dl_iterate_phdr(look_for_users, &s)))
         return false;
     for (unsigned k = s.family->first; k <= s.family->last + 1u; k++) {
         const char *wanted = k <= s.family->last ? functions[k].name : s.family->usable;

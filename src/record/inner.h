@@ -5,7 +5,8 @@
  * tc_malloc), or coexist with malloc, with a prefix to all its names (jemalloc in Rust programs and
  * in databases). If we exported such names, programs that look for the allocator would believe that
  * it is there. So the functions' first bytes are replaced, as in entry.h, in the file that defines
- * them: all or none, once, while there is one thread. Heaps that are destroyed as a whole
+ * them: all or none, once, while there is one thread, and in a library only if somebody calls them,
+ * or if one of them is the program's strdup (mimalloc 3). Heaps that are destroyed as a whole
  * (mi_heap_...) are not hooked.
  */
 #ifndef TIDE_RECORD_INNER_H

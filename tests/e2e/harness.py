@@ -24,7 +24,7 @@ OWN_HEADERS = ("-I", os.path.join(ROOT, "src"), "-I", os.path.join(ROOT, "src", 
 NO_ARENAS = ("--ignore", r"^\[Python arena\]$")  # memory for small objects, of which a test with large ones knows nothing
 LIBRARIES = "/usr/lib/%s-linux-gnu" % os.uname().machine
 MIMALLOC_LIBRARY = next((name for name in ("libmimalloc.so.2", "libmimalloc.so.3") if os.path.exists(os.path.join(LIBRARIES, name))),
-                "libmimalloc.so.2")  # Debian 13 has the newer one only
+                        "libmimalloc.so.2")  # Debian 13 has the newer one only
 COMPILERS = {".c": "gcc", ".cpp": "g++"}
 
 

@@ -93,6 +93,30 @@ void free_aligned_sized(void *block, size_t alignment, size_t size)
 }
 #endif
 
+#ifdef WITH_STRDUP
+/* As mimalloc 3 has it: its own function, which calls no other, is the program's strdup too. */
+void *mi_malloc(size_t size) __attribute__((alias("malloc"), copy(malloc)));
+void mi_free(void *block) __attribute__((alias("free"), copy(free)));
+size_t mi_usable_size(const void *block);
+size_t mi_usable_size(const void *block)
+{
+    size_t size = 0;
+    if (block)
+        memcpy(&size, (const char *)block - 8, 8);
+    return size;
+}
+
+char *mi_strdup(const char *text);
+char *mi_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    size_t at = (__atomic_fetch_add(&used, size + 48, __ATOMIC_RELAXED) + 23) & ~15ul;
+    memcpy(area + at - 8, &size, 8);
+    return memcpy(area + at, text, size);
+}
+char *strdup(const char *text) __attribute__((alias("mi_strdup")));
+#endif
+
 #ifdef WITH_MAIN
 SITE static void takes(size_t size)
 {
