@@ -125,13 +125,8 @@ for step; do
         fetch_kernel 16k linux-image-arm64-16k
         ;;
     build)
-        if [ ! -f "$build/build.ninja" ]; then
-            cross_file >"$build/cross.ini"
-            meson setup "$build" --cross-file "$build/cross.ini" --buildtype=release -Dviewer=disabled >"$build/setup.log" || {
-                tail "$build/setup.log"
-                exit 1
-            }
-        fi
+        [ -f "$build/build.ninja" ] || cross_file >"$build/cross.ini"
+        scripts/configure.sh "$build" --cross-file "$build/cross.ini" --buildtype=release -Dviewer=disabled
         ninja -C "$build" --quiet
         ;;
     unit | e2e) /usr/bin/python3 tests/arm64/run.py --build "$build" --kind "$step" -k "${TEST:-}" ;;
