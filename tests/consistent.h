@@ -31,7 +31,7 @@ static inline bool profile_is_consistent(const struct profile *p)
     CONSISTENT_SITES(p, rows);
     CONSISTENT_SITES(p, sizes);
     CONSISTENT_SITES(p, lifetimes);
-    CONSISTENT_SITES(p, looks);
+    CONSISTENT_SITES(p, freed_readings);
     CONSISTENT_SITES(p, chains);
     for (size_t i = 0; i + 1 < p->frame_runs.count; i++)
         if (p->frame_runs.items[i] > p->frame_runs.items[i + 1])

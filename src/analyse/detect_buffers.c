@@ -46,8 +46,8 @@ static void add_living(struct use *u, const struct profile *p)
 /* When blocks were freed: assumes the same part of the site's highest total. */
 static void add_freed(struct use *u, const struct profile *p)
 {
-    for (size_t i = 0; i < p->looks.count; i++) {
-        const struct freed_look *l = &p->looks.items[i];
+    for (size_t i = 0; i < p->freed_readings.count; i++) {
+        const struct freed_reading *l = &p->freed_readings.items[i];
         const struct site *s = &p->sites.items[l->site];
         double part = l->bytes ? (double)l->untouched / (double)l->bytes : 0;
         u->known = true;

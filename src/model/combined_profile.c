@@ -186,7 +186,7 @@ static void add_sites(struct combination *w, const struct part *part)
     }
     ADD_ROWS(sizes);
     ADD_ROWS(lifetimes);
-    ADD_ROWS(looks);
+    ADD_ROWS(freed_readings);
     ADD_ROWS(chains);
 }
 

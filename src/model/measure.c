@@ -81,7 +81,7 @@ int measure_window(const struct profile *p, const struct query *q, struct window
     if ((q->metric == METRIC_FAULTS || q->metric == METRIC_TOUCHED) && !p->sampling.fault_period)
         return err_set(err, -ENODATA,
                        "this recording has no page faults; record with 'tidemark run --faults'");
-    if (q->metric == METRIC_UNTOUCHED && !p->looks.count && !last_residency(p))
+    if (q->metric == METRIC_UNTOUCHED && !p->freed_readings.count && !last_residency(p))
         return err_set(err, -ENODATA,
                        "this recording has no data on untouched memory: the pages of its blocks "
                        "were not examined");
@@ -176,8 +176,8 @@ static void add_untouched(struct measure *m, const struct profile *p)
         const struct live_row *r = &p->live.items[scan->first_row + i];
         value_join(&m->sites[r->site], live_untouched(r), false);
     }
-    for (size_t i = 0; i < p->looks.count; i++) {
-        const struct freed_look *k = &p->looks.items[i];
+    for (size_t i = 0; i < p->freed_readings.count; i++) {
+        const struct freed_reading *k = &p->freed_readings.items[i];
         struct value v = {(int64_t)k->untouched, (int64_t)k->untouched_blocks};
         value_join(&m->sites[k->site], v, false);
     }
@@ -188,8 +188,8 @@ struct untouched untouched_of(const struct profile *p)
     struct untouched u = {.scan = last_residency(p)};
     for (size_t i = 0; u.scan && i < u.scan->row_count; i++)
         value_join(&u.live, live_untouched(&p->live.items[u.scan->first_row + i]), false);
-    for (size_t i = 0; i < p->looks.count; i++) {
-        const struct freed_look *k = &p->looks.items[i];
+    for (size_t i = 0; i < p->freed_readings.count; i++) {
+        const struct freed_reading *k = &p->freed_readings.items[i];
         struct value all = {(int64_t)k->bytes, (int64_t)k->blocks},
                      untouched = {(int64_t)k->untouched, (int64_t)k->untouched_blocks};
         value_join(&u.freed_examined, all, false);

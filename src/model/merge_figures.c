@@ -36,7 +36,7 @@ void merge_figures_release(struct merge_figures *f)
     vec_release(&f->lifetimes);
     map_release(&f->size_of);
     map_release(&f->life_of);
-    vec_release(&f->looks);
+    vec_release(&f->freed_readings);
     vec_release(&f->chains);
     map_release(&f->freed_of);
     map_release(&f->chain_of);
@@ -216,14 +216,14 @@ static void add_histograms(struct merge_figures *f, const struct merge_source *s
         add_bucket(&f->lifetimes, &f->life_of, s->site[row->site], row->bucket, row->count,
                    row->bytes);
     }
-    for (size_t i = 0; i < p->looks.count; i++) {
-        const struct freed_look *from = &p->looks.items[i];
+    for (size_t i = 0; i < p->freed_readings.count; i++) {
+        const struct freed_reading *from = &p->freed_readings.items[i];
         uint32_t *number = map_at(&f->freed_of, s->site[from->site]);
         if (*number == MAP_NONE) {
-            *number = (uint32_t)f->looks.count;
-            *vec_push(&f->looks) = (struct freed_look){.site = s->site[from->site]};
+            *number = (uint32_t)f->freed_readings.count;
+            *vec_push(&f->freed_readings) = (struct freed_reading){.site = s->site[from->site]};
         }
-        struct freed_look *to = &f->looks.items[*number];
+        struct freed_reading *to = &f->freed_readings.items[*number];
         to->blocks += from->blocks;
         to->bytes += from->bytes;
         to->untouched_blocks += from->untouched_blocks;

@@ -165,12 +165,13 @@ void merge_figures_finish(const struct merge_figures *f, struct profile *into, c
     if (into->has_histograms) {
         add_buckets(&f->sizes, &into->sizes, site);
         add_buckets(&f->lifetimes, &into->lifetimes, site);
-        for (size_t i = 0; i < f->looks.count; i++) {
-            *vec_push(&into->looks) = f->looks.items[i];
-            vec_last(&into->looks)->site = site[f->looks.items[i].site];
+        for (size_t i = 0; i < f->freed_readings.count; i++) {
+            *vec_push(&into->freed_readings) = f->freed_readings.items[i];
+            vec_last(&into->freed_readings)->site = site[f->freed_readings.items[i].site];
         }
-        if (into->looks.count)
-            qsort(into->looks.items, into->looks.count, sizeof *into->looks.items, by_site);
+        if (into->freed_readings.count)
+            qsort(into->freed_readings.items, into->freed_readings.count,
+                  sizeof *into->freed_readings.items, by_site);
     }
     for (size_t i = 0; i < f->chains.count; i++) {
         *vec_push(&into->chains) = f->chains.items[i];

@@ -99,7 +99,7 @@ struct merge_figures {
     bool no_histograms; /* an input had none */
     struct bucket_rows sizes, lifetimes;
     struct map size_of, life_of; /* (site, bucket) -> row */
-    VEC(struct freed_look) looks;
+    VEC(struct freed_reading) freed_readings;
     VEC(struct chain_row) chains;
     struct map freed_of, chain_of; /* site -> row */
 };

@@ -55,7 +55,7 @@ struct counting {
     } fresh;
     struct indexed moving; /* the block that a realloc is moving, */
     uintptr_t moving_from; /* and where it was; 0: none */
-    bool moving_known, moving_told, moving_sure;
+    bool moving_known, moving_stored, moving_sure;
 };
 
 void accounts_init(struct counting *c, void *memory);    /* COUNTING_BYTES, zeroed */

@@ -22,7 +22,7 @@ static struct {
 
 struct index_top index_top;
 
-_Atomic bool index_told;
+_Atomic bool index_stored_any;
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static void *slab_take(size_t size)
 static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsigned class)
 {
     uint64_t number = address >> WIRE_REGION_BITS;
-    bool told = class >= INDEX_TOLD_CLASS;
+    bool size_stored = class >= INDEX_STORED_CLASS;
     uint32_t bits = index_bits(class);
     char *slots = NULL;
     if (address >= ADDRESS_MOST)
@@ -71,12 +71,12 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
         goto out;
     slots = slab_take(wire_part_bytes(bits));
     if (slots) {
-        if (told)
-            atomic_store(&index_told, true);
+        if (size_stored)
+            atomic_store(&index_stored_any, true);
         block_index.parts[count] = (struct wire_index_part){.region = number,
                                                             .slots = (uintptr_t)slots,
                                                             .granule_bits = bits,
-                                                            .told = told,
+                                                            .size_stored = size_stored,
                                                             .spacing = (uint16_t)index_top.spacing};
         atomic_store(&block_index.part_count, count + 1);
         if (recorder.header)
@@ -140,7 +140,7 @@ static inline void *slot_of(uintptr_t address, unsigned class, bool make)
     return slots + (index_in_region(address) >> bits) * wire_slot_bytes(bits);
 }
 
-/* --- sizes of told blocks that do not fit ----------------------------------------------------- */
+/* --- sizes of blocks with a stored size that do not fit ----------------------------------------------------- */
 
 static uint32_t wide_home(uintptr_t address, uint32_t mask)
 {
@@ -199,10 +199,10 @@ static bool wide_put(uintptr_t address, uint64_t size, uint64_t usable)
     return true;
 }
 
-static bool told_read(uintptr_t address, uint64_t word, struct indexed *out, bool remove)
+static bool stored_read(uintptr_t address, uint64_t word, struct indexed *out, bool remove)
 {
-    *out = index_read_told(word);
-    if (out->size != WIRE_TOLD_WIDE)
+    *out = index_read_stored(word);
+    if (out->size != WIRE_STORED_WIDE)
         return true;
     spin_lock(&block_index.lock);
     struct wire_wide *w = wide_find(address);
@@ -216,11 +216,11 @@ static bool told_read(uintptr_t address, uint64_t word, struct indexed *out, boo
     return w != NULL;
 }
 
-static bool told_word(uintptr_t address, const struct indexed *b, uint64_t *word)
+static bool stored_word(uintptr_t address, const struct indexed *b, uint64_t *word)
 {
     uint32_t low;
-    if (!index_told_low(b, &low)) {
-        low = WIRE_TOLD_WIDE;
+    if (!index_stored_low(b, &low)) {
+        low = WIRE_STORED_WIDE;
         spin_lock(&block_index.lock);
         bool kept = wide_put(address, b->size, b->usable ? b->usable : 1);
         spin_unlock(&block_index.lock);
@@ -243,11 +243,11 @@ static inline bool large_take(uintptr_t address, unsigned class, struct indexed 
     return true;
 }
 
-static bool told_take(uintptr_t address, struct indexed *out)
+static bool stored_take(uintptr_t address, struct indexed *out)
 {
-    _Atomic uint64_t *slot = slot_of(address, index_told_class(address), false);
+    _Atomic uint64_t *slot = slot_of(address, index_stored_class(address), false);
     uint64_t word = slot ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
-    if (!word || !told_read(address, word, out, true))
+    if (!word || !stored_read(address, word, out, true))
         return false;
     atomic_store_explicit(slot, 0, memory_order_relaxed);
     return true;
@@ -278,49 +278,49 @@ static bool class_take(uintptr_t address, unsigned class, struct indexed *out)
                                                 : large_take(address, class, out);
 }
 
-/* Its allocator reports another size than when the block was allocated; or it is a told block. */
+/* Its allocator reports another size than when the block was allocated; or it is a block with a stored size. */
 static __attribute__((noinline)) bool take_anywhere(uintptr_t address, struct indexed *out)
 {
     for (unsigned class = WIRE_GRANULE_LEAST; class <= WIRE_GRANULE_MOST; class ++)
         if (class_take(address, class, out))
             return true;
-    return told_take(address, out);
+    return stored_take(address, out);
 }
 
 bool index_take(uintptr_t address, size_t usable, struct indexed *out)
 {
-    if (usable == INDEX_TOLD)
-        return told_take(address, out);
+    if (usable == INDEX_SIZE_STORED)
+        return stored_take(address, out);
     return class_take(address, index_class(index_apart(usable)), out) ||
            take_anywhere(address, out);
 }
 
-static void told_put(_Atomic uint64_t *slot, uintptr_t address, const struct indexed *b,
-                     uint64_t word, struct indexed *old, bool *replaced)
+static void stored_put(_Atomic uint64_t *slot, uintptr_t address, const struct indexed *b,
+                       uint64_t word, struct indexed *old, bool *replaced)
 {
-    *replaced = word && told_read(address, word, old, true);
-    if (!told_word(address, b, &word))
+    *replaced = word && stored_read(address, word, old, true);
+    if (!stored_word(address, b, &word))
         word = 0;
     atomic_store_explicit(slot, word, memory_order_relaxed);
 }
 
-bool index_put(uintptr_t address, const struct indexed *b, bool told, struct indexed *old)
+bool index_put(uintptr_t address, const struct indexed *b, bool size_stored, struct indexed *old)
 {
     bool replaced = false;
     uint64_t apart = index_apart(b->usable);
-    unsigned class = told ? index_told_class(address) : index_class(apart);
+    unsigned class = size_stored ? index_stored_class(address) : index_class(apart);
     uint32_t bits = index_bits(class), low = 0;
-    if (!told && bits <= WIRE_SMALL_BITS &&
+    if (!size_stored && bits <= WIRE_SMALL_BITS &&
         (UNLIKELY(!index_is_small(apart)) || UNLIKELY(!index_small_low(address, b, apart, &low)))) {
-        class = index_told_class(address);
-        told = true;
+        class = index_stored_class(address);
+        size_stored = true;
     }
     void *place = slot_of(address, class, true);
     if (UNLIKELY(!place))
         return false;
-    if (UNLIKELY(told)) {
+    if (UNLIKELY(size_stored)) {
         uint64_t word = atomic_load_explicit((_Atomic uint64_t *)place, memory_order_relaxed);
-        told_put(place, address, b, word, old, &replaced);
+        stored_put(place, address, b, word, old, &replaced);
         return replaced;
     }
     if (bits <= WIRE_SMALL_BITS) {

@@ -5,7 +5,7 @@
  * A block has a slot of its own as long as it lives: a range of 2^n bytes cannot contain the
  * beginnings of two live blocks that have at least 2^n bytes each. So the slot follows from the
  * address and the usable size, which the allocator reports at the free as it did at the allocation.
- * Blocks whose allocator cannot be asked are "told" blocks: they are found by the address alone, in
+ * Blocks whose allocator cannot be asked are blocks with a stored size: they are found by the address alone, in
  * ranges of 16 and 8 bytes.
  *
  * No locks: only the owner of a block reads and writes its slot. A slot is emptied before the block
@@ -31,10 +31,10 @@ struct indexed {
 #define INDEX_TABLE_BITS 12 /* bits of the address, at each of two levels */
 #define INDEX_TABLE      (1u << INDEX_TABLE_BITS)
 
-/* Classes are the bits of granules; those of told blocks come last. */
-#define INDEX_TOLD_CLASS (WIRE_GRANULE_MOST + 1)
-#define INDEX_CLASSES    16
-static_assert(INDEX_TOLD_CLASS + WIRE_TOLD_CLASSES <= INDEX_CLASSES, "classes of a region");
+/* Classes are the bits of granules; those of blocks with a stored size come last. */
+#define INDEX_STORED_CLASS (WIRE_GRANULE_MOST + 1)
+#define INDEX_CLASSES      16
+static_assert(INDEX_STORED_CLASS + WIRE_STORED_CLASSES <= INDEX_CLASSES, "classes of a region");
 
 struct index_region {
     _Atomic(char *) classes[INDEX_CLASSES]; /* slots of a range; NULL: there was no such block */
@@ -51,17 +51,17 @@ struct index_top {
 };
 extern struct index_top index_top;
 
-#define INDEX_TOLD SIZE_MAX /* instead of a usable size: the allocator cannot be asked */
+#define INDEX_SIZE_STORED SIZE_MAX /* instead of a usable size: the allocator cannot be asked */
 
 /* Adds a block. true: another block was there, whose free was missed: *old. */
-bool index_put(uintptr_t address, const struct indexed *b, bool told, struct indexed *old);
+bool index_put(uintptr_t address, const struct indexed *b, bool size_stored, struct indexed *old);
 /* Removes the block at an address; false: there is none. `usable`: as the allocator reports it. */
 bool index_take(uintptr_t address, size_t usable, struct indexed *out);
 
-extern _Atomic bool index_told; /* there may be told blocks */
-static inline bool index_has_told(void)
+extern _Atomic bool index_stored_any; /* there may be blocks with a stored size */
+static inline bool index_has_stored(void)
 {
-    return atomic_load_explicit(&index_told, memory_order_relaxed);
+    return atomic_load_explicit(&index_stored_any, memory_order_relaxed);
 }
 
 /* The distance at which blocks of this usable size begin. */
@@ -92,14 +92,14 @@ static inline unsigned index_class(uint64_t apart)
     return apart < 1u << WIRE_GRANULE_MOST ? WIRE_MIDDLE_BITS : WIRE_GRANULE_MOST;
 }
 
-static inline unsigned index_told_class(uintptr_t address)
+static inline unsigned index_stored_class(uintptr_t address)
 {
-    return INDEX_TOLD_CLASS + (address % 16 == 0);
+    return INDEX_STORED_CLASS + (address % 16 == 0);
 }
 
 static inline uint32_t index_bits(unsigned class)
 {
-    return class < INDEX_TOLD_CLASS ? class : class - INDEX_TOLD_CLASS + WIRE_GRANULE_LEAST;
+    return class < INDEX_STORED_CLASS ? class : class - INDEX_STORED_CLASS + WIRE_GRANULE_LEAST;
 }
 
 /* The slots of a class near an address; NULL: there are none. */
@@ -121,7 +121,7 @@ static inline uint64_t index_in_region(uintptr_t address)
     return address & ((UINT64_C(1) << WIRE_REGION_BITS) - 1);
 }
 
-/* The word of a small or told block; NULL: its range has no slots. */
+/* The word of a small block, or of one with a stored size; NULL: its range has no slots. */
 static inline _Atomic uint64_t *index_word(uintptr_t address, unsigned class, uint32_t bits)
 {
     char *slots = index_slots(address, class);
@@ -131,10 +131,10 @@ static inline _Atomic uint64_t *index_word(uintptr_t address, unsigned class, ui
 }
 
 /* The same, from what is known of it. */
-static inline _Atomic uint64_t *index_word_of(uintptr_t address, uint64_t apart, bool told)
+static inline _Atomic uint64_t *index_word_of(uintptr_t address, uint64_t apart, bool size_stored)
 {
-    if (__builtin_expect(told, 0)) {
-        unsigned class = index_told_class(address);
+    if (__builtin_expect(size_stored, 0)) {
+        unsigned class = index_stored_class(address);
         return index_word(address, class, index_bits(class));
     }
     if (__builtin_expect(!index_is_small(apart), 0))
@@ -147,21 +147,21 @@ static inline uint64_t index_rounded(uint64_t size)
     return size ? (size + 15) & ~UINT64_C(15) : 16;
 }
 
-/* For a told block whose slot contains its size. */
-static inline struct indexed index_read_told(uint64_t word)
+/* For a block with a stored size whose slot contains its size. */
+static inline struct indexed index_read_stored(uint64_t word)
 {
     uint32_t low = WIRE_SLOT_LOW(word);
-    uint64_t size = low & (WIRE_TOLD_ROUNDED - 1);
+    uint64_t size = low & (WIRE_STORED_ROUNDED - 1);
     return (struct indexed){WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size,
-                            low & WIRE_TOLD_ROUNDED ? index_rounded(size) : size};
+                            low & WIRE_STORED_ROUNDED ? index_rounded(size) : size};
 }
 
 /* What a slot contains besides account and era; false: it does not fit. */
-static inline bool index_told_low(const struct indexed *b, uint32_t *low)
+static inline bool index_stored_low(const struct indexed *b, uint32_t *low)
 {
     bool rounded = b->usable == index_rounded(b->size);
-    *low = (uint32_t)b->size | (rounded ? WIRE_TOLD_ROUNDED : 0);
-    return b->size < WIRE_TOLD_WIDE && (rounded || b->usable == b->size);
+    *low = (uint32_t)b->size | (rounded ? WIRE_STORED_ROUNDED : 0);
+    return b->size < WIRE_STORED_WIDE && (rounded || b->usable == b->size);
 }
 
 static inline bool index_small_low(uintptr_t address, const struct indexed *b, uint64_t apart,
@@ -180,12 +180,13 @@ static inline uint32_t index_era(uint32_t era)
 /* Puts a block into a word that index_word_of found, if that is empty and the block fits; false:
  * nothing was done, and index_put must be called. */
 static inline bool index_put_quickly(_Atomic uint64_t *word, uintptr_t address,
-                                     const struct indexed *b, bool told)
+                                     const struct indexed *b, bool size_stored)
 {
     uint32_t low;
     if (__builtin_expect(!word, 0) || atomic_load_explicit(word, memory_order_relaxed) ||
-        !(__builtin_expect(told, 0) ? index_told_low(b, &low)
-                                    : index_small_low(address, b, index_apart(b->usable), &low)))
+        !(__builtin_expect(size_stored, 0)
+              ? index_stored_low(b, &low)
+              : index_small_low(address, b, index_apart(b->usable), &low)))
         return false;
     atomic_store_explicit(word, WIRE_SLOT(b->account, index_era(b->era), low),
                           memory_order_relaxed);
@@ -253,17 +254,17 @@ static inline bool index_take_chunk(_Atomic uint64_t *word, uintptr_t address, u
     return true;
 }
 
-/* The same for a told block. */
-static inline bool index_take_told(uintptr_t address, struct indexed *out)
+/* The same for a block with a stored size. */
+static inline bool index_take_stored(uintptr_t address, struct indexed *out)
 {
     _Atomic uint64_t *slot = index_word_of(address, 0, true);
     uint64_t word =
         __builtin_expect(slot != NULL, 1) ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
     if (!word)
         return false;
-    if (__builtin_expect((word & (WIRE_TOLD_ROUNDED - 1)) == WIRE_TOLD_WIDE, 0))
-        return index_take(address, INDEX_TOLD, out);
-    *out = index_read_told(word);
+    if (__builtin_expect((word & (WIRE_STORED_ROUNDED - 1)) == WIRE_STORED_WIDE, 0))
+        return index_take(address, INDEX_SIZE_STORED, out);
+    *out = index_read_stored(word);
     atomic_store_explicit(slot, 0, memory_order_relaxed);
     return true;
 }

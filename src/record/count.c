@@ -178,10 +178,10 @@ void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now
         account_shrinks(t, old, 1, false, now);
 }
 
-void count_put(struct thread *t, void *p, const struct indexed *b, bool told)
+void count_put(struct thread *t, void *p, const struct indexed *b, bool size_stored)
 {
     struct indexed old;
-    if (index_put((uintptr_t)p, b, told, &old))
+    if (index_put((uintptr_t)p, b, size_stored, &old))
         count_missed_free(t, &old, b->era);
 }
 
@@ -208,7 +208,7 @@ static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t fr
                                                   uint32_t account, uint32_t era, bool by_realloc)
 {
     if (UNLIKELY(t->end - t->at < 7) && !thread_spare_room(t)) {
-        atomic_fetch_add_explicit(&t->ring->untold, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&t->ring->growths_left_out, 1, memory_order_relaxed);
         return;
     }
     event_sequence(t);
@@ -304,7 +304,7 @@ bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
     atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     c->moving_known = count_take(old, usable, &c->moving);
-    c->moving_told = !usable;
+    c->moving_stored = !usable;
     c->moving_sure = sure;
     c->moving_from = (uintptr_t)old;
     c->fresh.address = 0;
@@ -320,7 +320,7 @@ void count_realloc_failed(struct thread *t)
     if (!c->moving_from)
         return;
     if (c->moving_known)
-        index_put(c->moving_from, &c->moving, c->moving_told, &none);
+        index_put(c->moving_from, &c->moving, c->moving_stored, &none);
     else if (c->moving_sure)
         atomic_fetch_sub_explicit(&accounts.totals->unknown_frees, 1, memory_order_relaxed);
     realloc_ends(t);
@@ -384,7 +384,7 @@ uint32_t count_unmap(struct thread *t, void *p, size_t size)
 {
     struct wire_account none = {0};
     struct indexed b;
-    if (index_has_told() && index_take((uintptr_t)p, INDEX_TOLD, &b)) {
+    if (index_has_stored() && index_take((uintptr_t)p, INDEX_SIZE_STORED, &b)) {
         if (b.account == WIRE_ACCOUNT_ARENA && b.size == size) {
             if (!is_inherited(&b))
                 total_shrinks(t, &none, size);

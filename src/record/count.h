@@ -37,7 +37,7 @@ void count_inherited_free(const struct indexed *b);
 void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now);
 void count_unknown_free(void);
 /* Puts a block into the index if its slot is not empty, or does not exist. */
-void count_put(struct thread *t, void *p, const struct indexed *b, bool told);
+void count_put(struct thread *t, void *p, const struct indexed *b, bool size_stored);
 /* count_free for what is not a small chunk of glibc. */
 bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
 /* The block is freed right after another one was allocated. */
@@ -221,10 +221,9 @@ count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
 }
 
 /* `word`: its word in the index, from index_word_of. false: it is not counted. */
-static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, void *p,
-                                                              size_t size, size_t usable, bool told,
-                                                              _Atomic uint64_t *word,
-                                                              uint32_t stack, uint32_t *account)
+static inline __attribute__((always_inline)) bool
+count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool size_stored,
+            _Atomic uint64_t *word, uint32_t stack, uint32_t *account)
 {
     if (UNLIKELY(usable - size > COUNT_SLACK_MOST)) {
         usable = size;
@@ -234,8 +233,8 @@ static inline __attribute__((always_inline)) bool count_alloc(struct thread *t, 
     if (UNLIKELY(!number))
         return false;
     struct indexed b = {number, now, size, usable};
-    if (UNLIKELY(!index_put_quickly(word, (uintptr_t)p, &b, told)))
-        count_put(t, p, &b, told);
+    if (UNLIKELY(!index_put_quickly(word, (uintptr_t)p, &b, size_stored)))
+        count_put(t, p, &b, size_stored);
     count_added(t, p, size, usable, number, now);
     return true;
 }
@@ -262,16 +261,16 @@ count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomi
 static inline __attribute__((always_inline)) bool count_take(void *p, usable_of *usable,
                                                              struct indexed *out)
 {
-    if (UNLIKELY(!usable || index_has_told()) && index_take_told((uintptr_t)p, out))
+    if (UNLIKELY(!usable || index_has_stored()) && index_take_stored((uintptr_t)p, out))
         return true;
     return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
 }
 
-/* The same if it is a small chunk of glibc and there are no told blocks. */
+/* The same if it is a small chunk of glibc and there are no blocks with a stored size. */
 static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usable_of *usable,
                                                                    struct indexed *out)
 {
-    return chunk_is_trusted(usable) && !UNLIKELY(index_has_told()) &&
+    return chunk_is_trusted(usable) && !UNLIKELY(index_has_stored()) &&
            index_take_chunk(index_chunk_word((uintptr_t)p), (uintptr_t)p, chunk_bytes(p), out);
 }
 
@@ -299,7 +298,7 @@ static inline __attribute__((always_inline)) void count_gone(struct thread *t, v
     account_shrinks(t, b, 1, temporary, era_now());
 }
 
-/* `usable` asks its allocator; NULL: a told block. false: the block is not known. */
+/* `usable` asks its allocator; NULL: a block with a stored size. false: the block is not known. */
 static inline __attribute__((always_inline)) bool count_free(struct thread *t, void *p,
                                                              usable_of *usable, bool sure)
 {

@@ -225,7 +225,7 @@ static inline void event_tick(struct thread *t)
 #define ASK SIZE_MAX /* ask the allocator for the usable size */
 
 static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t size,
-                                            const uint64_t *caller, size_t usable, bool told)
+                                            const uint64_t *caller, size_t usable, bool size_stored)
 {
     bool sampled = UNLIKELY(recorder.sample_bytes != 0);
     if (sampled && LIKELY(sample_skips(t, size)))
@@ -234,18 +234,18 @@ static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t si
         return false;
     event_tick(t);
     if (usable == ASK) {
-        told = !next.malloc_usable_size;
-        usable = told ? size : chunk_usable(p, next.malloc_usable_size);
+        size_stored = !next.malloc_usable_size;
+        usable = size_stored ? size : chunk_usable(p, next.malloc_usable_size);
     }
     usable = usable < size ? size : usable;
     _Atomic uint64_t *word = NULL;
     if (!sampled) {
-        word = index_word_of((uintptr_t)p, index_apart(usable), told);
+        word = index_word_of((uintptr_t)p, index_apart(usable), size_stored);
         __builtin_prefetch(word, 1);
     }
     struct stack found = stack_of(t, caller);
     if (!sampled)
-        return count_alloc(t, p, size, usable, told, word, found.number, found.account);
+        return count_alloc(t, p, size, usable, size_stored, word, found.number, found.account);
     return weighed_alloc(t, p, size, usable, found.number, found.account);
 }
 
@@ -278,7 +278,8 @@ bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
     return alloc(t, p, size, caller, usable, false);
 }
 
-bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable, const uint64_t *caller)
+bool event_alloc_stored(struct thread *t, void *p, size_t size, size_t usable,
+                        const uint64_t *caller)
 {
     return alloc(t, p, size, caller, usable, true);
 }

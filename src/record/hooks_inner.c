@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
                                                          const uint64_t *caller)
 {
     size_t usable = inner_usable ? inner_usable(p) : size;
-    return (asked() ? event_alloc_sized : event_alloc_told)(t, p, size, usable, caller);
+    return (asked() ? event_alloc_sized : event_alloc_stored)(t, p, size, usable, caller);
 }
 
 /* The beginning of a hook that returns a block. */

@@ -11,10 +11,10 @@ static inline __attribute__((always_inline)) bool record(struct thread *t,
                                                          size_t size, const uint64_t *caller)
 {
     if (LIKELY(w->room == ROOM_POOLS && size <= PYTHON_SMALL))
-        return event_alloc_told(t, p, size, size ? (size + 15) & ~(size_t)15 : 16, caller);
+        return event_alloc_stored(t, p, size, size ? (size + 15) & ~(size_t)15 : 16, caller);
     bool of_malloc = w->room == ROOM_MALLOC || (w->room == ROOM_POOLS && p == tls.malloced);
     bool asked = of_malloc && next.malloc_usable_size;
-    return event_alloc_told(t, p, size, asked ? next.malloc_usable_size(p) : size, caller);
+    return event_alloc_stored(t, p, size, asked ? next.malloc_usable_size(p) : size, caller);
 }
 
 /* Inside another wrapper: that one decides whether the block is malloc's. */

@@ -358,8 +358,8 @@ bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t 
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
                        const uint64_t *caller);
 /* The same for a block whose allocator cannot be asked at its free. */
-bool event_alloc_told(struct thread *t, void *p, size_t size, size_t usable,
-                      const uint64_t *caller);
+bool event_alloc_stored(struct thread *t, void *p, size_t size, size_t usable,
+                        const uint64_t *caller);
 /* Call these before the operation. `usable` asks the allocator for the usable size of a block;
  * NULL: it cannot be asked. false: the block is not known. */
 bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how);

@@ -27,9 +27,9 @@ void histograms_put(struct strbuf *b, const struct profile *p)
     uint32_t previous = 0;
     put_rows(b, &p->sizes, true);
     put_rows(b, &p->lifetimes, false);
-    strbuf_varint(b, p->looks.count);
-    for (size_t i = 0; i < p->looks.count; i++) {
-        const struct freed_look *k = &p->looks.items[i];
+    strbuf_varint(b, p->freed_readings.count);
+    for (size_t i = 0; i < p->freed_readings.count; i++) {
+        const struct freed_reading *k = &p->freed_readings.items[i];
         strbuf_varint(b, k->site - previous);
         previous = k->site;
         strbuf_varint(b, k->blocks);
@@ -74,16 +74,16 @@ void histograms_take(struct cursor *c, struct profile *p)
     p->has_histograms = true;
     take_rows(c, p, &p->sizes, SIZE_BUCKETS, true);
     take_rows(c, p, &p->lifetimes, LIFE_BUCKETS, false);
-    for (uint64_t n = cursor_items(c, 5, sizeof(struct freed_look));
+    for (uint64_t n = cursor_items(c, 5, sizeof(struct freed_reading));
          n > 0 && take_site(c, p, &site); n--) {
-        struct freed_look k = {.site = (uint32_t)site, .blocks = cursor_varint(c)};
+        struct freed_reading k = {.site = (uint32_t)site, .blocks = cursor_varint(c)};
         k.bytes = cursor_varint(c);
         k.untouched_blocks = cursor_varint(c);
         k.untouched = cursor_varint(c);
-        if (p->looks.count && vec_last(&p->looks)->site == site)
+        if (p->freed_readings.count && vec_last(&p->freed_readings)->site == site)
             c->bad = true;
         if (c->bad)
             return;
-        *vec_push(&p->looks) = k;
+        *vec_push(&p->freed_readings) = k;
     }
 }

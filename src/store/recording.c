@@ -43,7 +43,7 @@ void profile_release_figures(struct profile *p)
     strpool_release(&p->map_names);
     vec_release(&p->sizes);
     vec_release(&p->lifetimes);
-    vec_release(&p->looks);
+    vec_release(&p->freed_readings);
     vec_release(&p->chains);
 }
 

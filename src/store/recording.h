@@ -262,7 +262,7 @@ struct bucket_rows {
 };
 
 /* Large blocks of a site whose pages were examined when they were freed. */
-struct freed_look {
+struct freed_reading {
     uint32_t site;
     uint64_t blocks, bytes;
     uint64_t untouched_blocks; /* blocks with a page that was never resident */
@@ -446,8 +446,8 @@ struct profile {
     bool has_histograms;
     struct bucket_rows sizes;     /* allocations not listed are in the bucket of site.unit_bytes */
     struct bucket_rows lifetimes; /* of freed blocks; those not listed are in the shortest bucket */
-    VEC(struct freed_look) looks; /* these three are in order of site, and of bucket */
-    VEC(struct chain_row) chains; /* in order of site */
+    VEC(struct freed_reading) freed_readings; /* these three are in order of site, and of bucket */
+    VEC(struct chain_row) chains;             /* in order of site */
     VEC(char *) notes; /* one sentence each: what could not be recorded, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

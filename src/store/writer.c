@@ -45,7 +45,7 @@ static uint64_t memory_of(const struct packing *k, enum chunk_type type)
         return p->live.count * sizeof(struct live_row);
     case CHUNK_HISTOGRAMS:
         return (p->sizes.count + p->lifetimes.count) * sizeof(struct bucket_row) +
-               p->looks.count * sizeof(struct freed_look);
+               p->freed_readings.count * sizeof(struct freed_reading);
     case CHUNK_INPUTS:
         return p->merge->inputs.count * sizeof(struct merge_input);
     case CHUNK_SPREADS:

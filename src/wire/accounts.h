@@ -84,21 +84,21 @@ static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
  * at least 2^granule_bits apart. Up to WIRE_SMALL_BITS a slot is one word, from there on a
  * wire_block.
  */
-#define WIRE_REGION_BITS   24
-#define WIRE_SMALL_BITS    7 /* small blocks take less than 2^8 bytes; their slots are one word, */
-#define WIRE_SMALL_MOST    5 /* and their granules at most 2^5 bytes */
-#define WIRE_MIDDLE_BITS   8 /* the granule of blocks that take less than 2^WIRE_GRANULE_MOST */
-#define WIRE_GRANULE_LEAST 3
-#define WIRE_GRANULE_MOST  12
-#define WIRE_TOLD_CLASSES  2 /* for blocks whose size must be stored, by granules of 8 and 16 */
-#define WIRE_CLASSES       (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1 + WIRE_TOLD_CLASSES)
+#define WIRE_REGION_BITS    24
+#define WIRE_SMALL_BITS     7 /* small blocks take less than 2^8 bytes; their slots are one word, */
+#define WIRE_SMALL_MOST     5 /* and their granules at most 2^5 bytes */
+#define WIRE_MIDDLE_BITS    8 /* the granule of blocks that take less than 2^WIRE_GRANULE_MOST */
+#define WIRE_GRANULE_LEAST  3
+#define WIRE_GRANULE_MOST   12
+#define WIRE_STORED_CLASSES 2 /* for blocks whose size must be stored, by granules of 8 and 16 */
+#define WIRE_CLASSES        (WIRE_GRANULE_MOST - WIRE_GRANULE_LEAST + 1 + WIRE_STORED_CLASSES)
 
 struct wire_index_part {
     uint64_t region; /* address >> WIRE_REGION_BITS */
     uint64_t slots;  /* where they are */
     uint32_t granule_bits;
-    uint16_t told;    /* 1: the words have the size */
-    uint16_t spacing; /* the usable size of a block is at least 2^granule_bits minus this */
+    uint16_t size_stored; /* 1: the words have the size */
+    uint16_t spacing;     /* the usable size of a block is at least 2^granule_bits minus this */
 };
 static_assert(sizeof(struct wire_index_part) == 24, "wire ABI");
 
@@ -119,7 +119,7 @@ static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 /*
  * A small slot: account 26 bits, era 22, slack 8, and 8 that identify the block: bits 3 to 7 of
  * what it takes (usable size plus spacing), and 3 to 5 of its address; those from the granule on
- * follow from the slot. In a told slot: size 15, and whether the block is as large as the next
+ * follow from the slot. In a slot with a stored size: size 15, and whether the block is as large as the next
  * multiple of 16.
  */
 #define WIRE_SLOT_ACCOUNT(w)          ((uint32_t)((w) >> 38))
@@ -130,8 +130,8 @@ static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 #define WIRE_SLOT_PLACE(low, granule) ((low) << 3 & 0x38 & ((granule)-1))
 #define WIRE_SLOT_APART(low)          ((low)&0xf8)
 #define WIRE_SLOT_SLACK(low)          ((low) >> 8)
-#define WIRE_TOLD_ROUNDED             0x8000u
-#define WIRE_TOLD_WIDE                0x7fffu /* the size is in the table of those */
+#define WIRE_STORED_ROUNDED           0x8000u
+#define WIRE_STORED_WIDE              0x7fffu /* the size is in the table of those */
 #define WIRE_ERA_MOST                 0x3fffffu
 
 static inline uint32_t wire_slot_bytes(uint32_t granule_bits)

@@ -325,7 +325,7 @@ struct wire_ring {
     _Atomic uint64_t dropped;              /* records not written because there was no room */
     _Atomic uint8_t order[WIRE_ORDER];     /* by the program */
     _Atomic uint64_t waits;                /* by the program: times that it waited for room, */
-    _Atomic uint64_t untold;               /* number of WIRE_GROWTHs that it left out instead */
+    _Atomic uint64_t growths_left_out;     /* number of WIRE_GROWTHs that it left out instead */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
     _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */

@@ -150,7 +150,7 @@ static struct recording *sample(void)
     *vec_push(&p->sizes) = (struct bucket_row){.site = 0, .bucket = 5, .count = 1, .bytes = 40};
     *vec_push(&p->sizes) = (struct bucket_row){.site = 2, .bucket = 1, .count = 1, .bytes = 2};
     *vec_push(&p->lifetimes) = (struct bucket_row){.site = 1, .bucket = 3, .count = 1};
-    *vec_push(&p->looks) = (struct freed_look){2, 1, 300000, 1, 4096};
+    *vec_push(&p->freed_readings) = (struct freed_reading){2, 1, 300000, 1, 4096};
     p->duration_ns = UINT64_C(8000000000);
     p->peak_bytes = 64;
     *vec_push(&p->notes) = xstrdup("a note");

@@ -31,12 +31,12 @@ static void check_take(uint64_t address, uint32_t account, uint64_t size, uint64
                        bool told)
 {
     struct indexed b = {0};
-    assert_true(index_take(address, told ? INDEX_TOLD : usable, &b));
+    assert_true(index_take(address, told ? INDEX_SIZE_STORED : usable, &b));
     assert_int_equal(b.account, account);
     assert_int_equal(b.era, account * 3);
     assert_int_equal(b.size, size);
     assert_int_equal(b.usable, usable);
-    assert_false(index_take(address, told ? INDEX_TOLD : usable, &b));
+    assert_false(index_take(address, told ? INDEX_SIZE_STORED : usable, &b));
 }
 
 /* Blocks as glibc lays them out: what can be used of one, and 8 bytes. */

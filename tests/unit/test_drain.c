@@ -116,7 +116,7 @@ static void test_frees_before_the_allocations(void **state)
     alloc(&r[1], 10, 0, 2);
     alloc(&r[1], 5, 0, 2);
     target_drain(t, 2);
-    drain_look(t, 2);
+    drain_counters(t, 2);
     assert_int_equal(t->accounts.early.count, 0);
     assert_u64_equal(t->ledger.live.bytes, 5);
     assert_u64_equal(total(t, 2, 1, COL_FREES), 1);

@@ -201,8 +201,8 @@ static void test_untouched_from_rings(void **state)
     target_drain(t, 1 * MS);
     assert_clean(t);
     const struct profile *p = finished(t, 2 * MS);
-    assert_int_equal(p->looks.count, 2);
-    const struct freed_look *k = p->looks.items;
+    assert_int_equal(p->freed_readings.count, 2);
+    const struct freed_reading *k = p->freed_readings.items;
     assert_int_equal(p->sites.items[k[0].site].node, 1);
     assert_u64_equal(k[0].blocks, 2);
     assert_u64_equal(k[0].bytes, 800000);

@@ -372,7 +372,7 @@ static void test_told_rows(void **state)
         struct told told[TOLD_SITES] = {0};
         uint64_t random = seed;
         ledger_init(&l);
-        l.peak_is_told = true;
+        l.peak_is_reported = true;
         for (uint32_t i = 0; i < TOLD_SITES; i++)
             ledger_account(&l, i, 0, DOMAIN_HEAP, STACK_WHOLE);
         for (int i = 0; i < 3000; i++) {

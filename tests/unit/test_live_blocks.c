@@ -140,7 +140,7 @@ static void fill_index(uint64_t *random, size_t *own, size_t *inherited)
         struct indexed b;
         struct expected *e = &expected[i];
         if (unit_random(random) % 3 == 0) {
-            assert_true(index_take(e->block.address, e->told ? INDEX_TOLD : e->block.usable, &b));
+            assert_true(index_take(e->block.address, e->told ? INDEX_SIZE_STORED : e->block.usable, &b));
             e->there = false;
         } else {
             *(e->block.birth < FIRST_ERA ? inherited : own) += 1;
@@ -313,7 +313,7 @@ static void test_read_nonsense(void **state)
         parts[i] = (struct wire_index_part){.region = i % 3 ? i % 7 : unit_random(&random),
                                             .slots = unit_random(&random) & ~UINT64_C(0xfff),
                                             .granule_bits = (uint32_t)(unit_random(&random) % 40),
-                                            .told = (uint16_t)unit_random(&random)};
+                                            .size_stored = (uint16_t)unit_random(&random)};
     h->totals.index_parts = (uintptr_t)parts;
     h->totals.index_part_count = PARTS;
     h->totals.index_wide = (uintptr_t)parts;

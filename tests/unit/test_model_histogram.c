@@ -146,7 +146,7 @@ static void test_untouched(void **state)
             .site = SITE_A, .blocks = 4, .bytes = 400, .untouched = i == 1 ? 300 : 399};
         *vec_push(&p->live) = (struct live_row){.site = SITE_D, .blocks = 50, .bytes = 3200};
     }
-    *vec_push(&p->looks) = (struct freed_look){SITE_C, 3, 3000, 2, 1500};
+    *vec_push(&p->freed_readings) = (struct freed_reading){SITE_C, 3, 3000, 2, 1500};
     struct answer a;
     struct query q = {.metric = METRIC_UNTOUCHED, .top = QUERY_ALL};
     fx_answer(&a, r, &q);

@@ -151,8 +151,8 @@ static inline void fill_first(struct recording *r, struct profile *p)
         *vec_push(&p->footprints) = f;
     }
     *vec_push(&p->pins) = (struct pin){2, UINT64_MAX, 9};
-    *vec_push(&p->looks) = (struct freed_look){0, 1, 2, 3, UINT64_MAX};
-    *vec_push(&p->looks) = (struct freed_look){2, 5, 6, 7, 8};
+    *vec_push(&p->freed_readings) = (struct freed_reading){0, 1, 2, 3, UINT64_MAX};
+    *vec_push(&p->freed_readings) = (struct freed_reading){2, 5, 6, 7, 8};
     *vec_push(&p->chains) =
         (struct chain_row){0, {1, UINT64_MAX, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, UINT64_MAX}};
     *vec_push(&p->chains) = (struct chain_row){2, {.growths = 5}};
@@ -310,9 +310,10 @@ static inline void assert_histograms_equal(const struct profile *a, const struct
         assert_true(a->pins.items[i].site == b->pins.items[i].site &&
                     a->pins.items[i].pinned == b->pins.items[i].pinned &&
                     a->pins.items[i].bytes == b->pins.items[i].bytes);
-    assert_int_equal(a->looks.count, b->looks.count);
-    for (size_t i = 0; i < a->looks.count; i++) {
-        const struct freed_look *k = &a->looks.items[i], *m = &b->looks.items[i];
+    assert_int_equal(a->freed_readings.count, b->freed_readings.count);
+    for (size_t i = 0; i < a->freed_readings.count; i++) {
+        const struct freed_reading *k = &a->freed_readings.items[i],
+                                   *m = &b->freed_readings.items[i];
         assert_int_equal(k->site, m->site);
         assert_u64_equal(k->blocks, m->blocks);
         assert_u64_equal(k->bytes, m->bytes);

@@ -131,7 +131,7 @@ static void each_account(struct target *t, uint32_t epoch,
     for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++) {
         take(t, n, epoch);
         if (n % ACCOUNTS_KEPT == 0)
-            accounts_let_go(&t->accounts);
+            accounts_drop_pages(&t->accounts);
     }
 }
 

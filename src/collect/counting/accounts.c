@@ -66,7 +66,7 @@ void accounts_release(struct accounts *a)
     *a = (struct accounts){0};
 }
 
-void accounts_let_go(const struct accounts *a)
+void accounts_drop_pages(const struct accounts *a)
 {
     if (a->met < ACCOUNTS_KEPT)
         return;
@@ -136,7 +136,7 @@ void accounts_freeze(struct target *t, uint64_t now_ns)
     f->peak_skew_bytes = t->profile.peak_skew_bytes;
     f->peak_time_ns = t->profile.peak_time_ns;
     accounts_settle_sites(t, now_ns);
-    accounts_let_go(&t->accounts);
+    accounts_drop_pages(&t->accounts);
 }
 
 void accounts_thaw(struct target *t)
@@ -216,7 +216,7 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
     }
     *known = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
     if (++t->accounts.met % ACCOUNTS_KEPT == 0)
-        accounts_let_go(&t->accounts);
+        accounts_drop_pages(&t->accounts);
     return *known;
 }
 
@@ -444,7 +444,7 @@ static void take_last(struct target *t, uint32_t thread, uint32_t number,
     take_row(t, thread, number, more);
 }
 
-bool accounts_look(struct target *t, struct reader *r, bool ended)
+bool accounts_read_unreported(struct target *t, struct reader *r, bool ended)
 {
     struct wire_ring *ring = r->ring;
     uint64_t written = atomic_load_explicit(&ring->written, memory_order_acquire);

@@ -74,7 +74,7 @@ void accounts_release(struct accounts *a);
 /* Unmaps accounts from our memory. They are read when they are first seen, and at the end. The
  * program has them anyway; if there are many, this keeps the kernel from counting them as our
  * memory too. */
-void accounts_let_go(const struct accounts *a);
+void accounts_drop_pages(const struct accounts *a);
 /* Call it before a fork, for a target whose accounts have been read: sites get what their accounts
  * say now, and the copy reads no account any more while the program goes on counting. The second
  * function is for the parent, after the fork. */
@@ -85,7 +85,7 @@ void accounts_thaw(struct target *t);
 void accounts_record(struct target *t, struct reader *r, const uint64_t *words);
 /* Reads what a thread has not reported yet. false: the thread is just reporting, and its ring has
  * more. `ended`: it never will report. */
-bool accounts_look(struct target *t, struct reader *r, bool ended);
+bool accounts_read_unreported(struct target *t, struct reader *r, bool ended);
 /* Reads the counters of unknown frees: before the rings are read, which may say that the program
  * was paused; and after. */
 void accounts_note_counters(struct target *t);

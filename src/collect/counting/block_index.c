@@ -14,7 +14,7 @@
 #define KEPT_MOST   (1u << 17) /* blocks: 5 MiB */
 /* Blocks are smaller whose slots are not of the largest granule. */
 #define REACH (UINT64_C(1) << 15)
-static_assert(WIRE_TOLD_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REACH");
+static_assert(WIRE_STORED_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REACH");
 
 /* --- all blocks, in order --------------------------------------------------------------------- */
 
@@ -115,7 +115,8 @@ static int by_region(const void *a, const void *b)
     const struct wire_index_part *x = a, *y = b;
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
-    return x->told != y->told ? x->told - y->told : (int)x->granule_bits - (int)y->granule_bits;
+    return x->size_stored != y->size_stored ? x->size_stored - y->size_stored
+                                            : (int)x->granule_bits - (int)y->granule_bits;
 }
 
 static void read_region(struct window *w, const struct wire_index_part *parts, size_t count)
@@ -404,7 +405,7 @@ static void look_in_part(struct block_reading *k, const struct wire_index_part *
     uint64_t start = p->region << WIRE_REGION_BITS, end = start + (UINT64_C(1) << WIRE_REGION_BITS);
     uint32_t bytes = wire_slot_bytes(p->granule_bits);
     bool open_ended = p->granule_bits == WIRE_GRANULE_MOST;
-    uint64_t reach = p->told                              ? WIRE_TOLD_WIDE
+    uint64_t reach = p->size_stored                       ? WIRE_STORED_WIDE
                      : p->granule_bits <= WIRE_SMALL_BITS ? UINT64_C(2) << WIRE_SMALL_BITS
                                                           : UINT64_C(1) << WIRE_GRANULE_MOST;
     if (!open_ended && address - lowest > reach)
@@ -420,7 +421,7 @@ static void look_in_part(struct block_reading *k, const struct wire_index_part *
     }
 }
 
-/* A told block whose size does not fit into its slot may begin far before the address. */
+/* A block with a stored size whose size does not fit into its slot may begin far before the address. */
 static void look_for_wide(struct block_reading *k, uint64_t address)
 {
     const struct target *t = k->target;
@@ -431,7 +432,7 @@ static void look_for_wide(struct block_reading *k, uint64_t address)
             continue;
         block_reading_know(k, i);
         for (size_t p = 0; p < t->index_parts.count; p++)
-            if (t->index_parts.items[p].told)
+            if (t->index_parts.items[p].size_stored)
                 look_in_part(k, &t->index_parts.items[p], w->address, w->address);
     }
 }

@@ -194,14 +194,14 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 /* Reads, at the end of an interval, what threads have counted that have not noticed it yet. A
  * thread that is just noticing it writes rows, which are read then; false: a thread is still
  * writing. */
-static bool look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
+static bool read_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
 {
     bool again = true;
     for (unsigned tries = 0; tries < LOOKS && again; tries++) {
         again = false;
         for (size_t i = 0; i < t->readers.count; i++) {
             struct reader *r = &t->readers.items[i];
-            if (r->tick > tick || accounts_look(t, r, false))
+            if (r->tick > tick || accounts_read_unreported(t, r, false))
                 continue;
             r->due = written_in(t, r);
             again = true;
@@ -215,10 +215,10 @@ static bool look_at_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
     return !again;
 }
 
-void drain_look(struct target *t, uint64_t now_ns)
+void drain_counters(struct target *t, uint64_t now_ns)
 {
     if (t->header)
-        look_at_accounts(t, t->tick, now_ns);
+        read_accounts(t, t->tick, now_ns);
 }
 
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
@@ -247,7 +247,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick, b->time_ns);
-        if (puts_off(t, i, now_ns) || (!look_at_accounts(t, b->tick, b->time_ns) && t->patient &&
+        if (puts_off(t, i, now_ns) || (!read_accounts(t, b->tick, b->time_ns) && t->patient &&
                                        now_ns - b->time_ns < TELLING_NS)) {
             held = t->boundaries.count - i;
             memmove(t->boundaries.items, b, held * sizeof *b);

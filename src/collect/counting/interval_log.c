@@ -113,7 +113,7 @@ void interval_log_settle(struct interval_log *t, const struct ledger *l)
     }
 }
 
-void interval_log_let_go(struct interval_log *t, uint32_t tick)
+void interval_log_not_marked(struct interval_log *t, uint32_t tick)
 {
     size_t i = interval_log_find(t, tick);
     if (i && t->slices.items[i - 1].tick == tick && t->slices.items[i - 1].kept) {

@@ -54,7 +54,7 @@ void interval_log_release(struct interval_log *t);
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
                         bool kept);
 /* The slice with that tick did not end at a mark after all. */
-void interval_log_let_go(struct interval_log *t, uint32_t tick);
+void interval_log_not_marked(struct interval_log *t, uint32_t tick);
 /* The number of intervals up to the end of the one with that tick. */
 size_t interval_log_find(const struct interval_log *t, uint32_t tick);
 /* Reduces the number of intervals at the end, so that a file's size does not depend on when the run

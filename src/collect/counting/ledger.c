@@ -118,7 +118,7 @@ uint32_t ledger_account(struct ledger *l, uint32_t node, uint32_t thread, enum d
     struct account *a = vec_push(&l->accounts);
     *a = (struct account){
         .node = node, .thread = thread, .domain = (uint8_t)domain, .stack_state = (uint8_t)state};
-    if (domain != DOMAIN_HEAP || !l->peak_is_told)
+    if (domain != DOMAIN_HEAP || !l->peak_is_reported)
         site_amounts_widen(&l->amounts, a); /* they are reported block by block */
     return (uint32_t)(l->accounts.count - 1);
 }
@@ -155,7 +155,7 @@ static inline void after_growth(struct ledger *l, struct site_amounts *m)
         m->own_peak_bytes = m->live.bytes;
         m->own_peak_blocks = m->live.blocks;
     }
-    if (l->live.bytes > l->interval_peak_bytes && !l->peak_is_told) {
+    if (l->live.bytes > l->interval_peak_bytes && !l->peak_is_reported) {
         l->interval_peak_bytes = l->live.bytes;
         if (l->live.bytes > l->peak_bytes) {
             l->peak_bytes = l->live.bytes;
@@ -192,7 +192,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     delta[COL_USABLE] += usable;
     delta[COL_REALLOCS] += by_realloc;
     bool heap = domain_is_live(a->domain);
-    if (!heap || l->peak_is_told ||
+    if (!heap || l->peak_is_reported ||
         l->live.bytes + size <= l->peak_bytes) /* otherwise the peak is after this */
         before_change(l, m);
     m->live.bytes += size;
@@ -364,7 +364,7 @@ void ledger_watch(struct ledger *l)
 
 void ledger_note_own_peak(struct ledger *l, struct account *a)
 {
-    if (a->domain != DOMAIN_HEAP || !l->peak_is_told)
+    if (a->domain != DOMAIN_HEAP || !l->peak_is_reported)
         return;
     struct amount live = ledger_live(l, a);
     if (!a->wide) {

@@ -49,7 +49,7 @@ struct ledger {
     uint64_t unwatched_peak_bytes; /* the same before ledger_watch */
     uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
     uint64_t allocations, allocated_bytes;
-    bool peak_is_told; /* the program itself knows the peak, and reports peak_epoch */
+    bool peak_is_reported; /* the program itself knows the peak, and reports peak_epoch */
     struct histogram histogram;
     /* Of blocks that the program counted itself (accounts_settle_sites), in no order. */
     struct bucket_rows counted_sizes, counted_lives;

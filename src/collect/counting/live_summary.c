@@ -38,7 +38,7 @@ static void count(struct live_row *r, const struct target *t, const struct block
 uint32_t live_summary_add(struct live_summary *s, const struct target *t, const struct block *b,
                           enum reach reach, uint64_t untouched)
 {
-    struct survivor *recent =
+    struct recent_row *recent =
         &s->recent[(b->site * 31 + b->birth) * 4 % LIVE_SUMMARY_RECENT + (unsigned)reach % 4];
     if (recent->row && recent->site == b->site && recent->birth == b->birth &&
         recent->reach == (uint32_t)reach) {
@@ -64,7 +64,7 @@ uint32_t live_summary_add(struct live_summary *s, const struct target *t, const 
     r->first_ns = time_ns < r->first_ns ? time_ns : r->first_ns;
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
     *recent =
-        (struct survivor){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
+        (struct recent_row){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
     return recent->row - 1;
 }
 

@@ -15,7 +15,7 @@ struct target;
 #define LIVE_SUMMARY_RECENT 256
 
 /* Blocks of one site and era often follow each other: remembers their row. */
-struct survivor {
+struct recent_row {
     uint32_t site, birth, reach;
     uint32_t row; /* + 1; 0: none */
 };
@@ -27,7 +27,7 @@ struct live_summary {
     VEC(struct live_row) rows;
     struct map index;        /* site and era -> row */
     VEC(uint32_t) era_ticks; /* index of era -> present tick of its interval */
-    struct survivor recent[LIVE_SUMMARY_RECENT];
+    struct recent_row recent[LIVE_SUMMARY_RECENT];
 };
 
 /* No events may be read between this and the last live_summary_add. */

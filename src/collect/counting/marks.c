@@ -80,7 +80,7 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
     switch ((enum wire_note)WIRE_DETAIL(words[0])) {
     case WIRE_NOTE_UNLOAD:
         if (tick <= t->tick)
-            interval_log_let_go(&t->timeline, tick - 1);
+            interval_log_not_marked(&t->timeline, tick - 1);
         *vec_push(&t->marks.unloads) = tick;
         return tick;
     case WIRE_NOTE_MARK:

@@ -95,7 +95,7 @@ void pools_finish(struct target *t, struct strpool *strings)
             (unsigned long long)t->pools.replaced_blocks);
 }
 
-void pools_let_go(struct pools *p)
+void pools_release_blocks(struct pools *p)
 {
     for (size_t i = 0; i < p->list.count; i++)
         blocks_release(&p->list.items[i].live);
@@ -103,7 +103,7 @@ void pools_let_go(struct pools *p)
 
 void pools_release(struct pools *p)
 {
-    pools_let_go(p);
+    pools_release_blocks(p);
     for (size_t i = 0; i < p->list.count; i++)
         free(p->list.items[i].name);
     vec_release(&p->list);

@@ -30,7 +30,7 @@ void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t a
 void pools_free(struct target *t, uint64_t number, uint64_t address);
 /* Stores their names like names of functions, and adds notes about contradictions. */
 void pools_finish(struct target *t, struct strpool *strings);
-void pools_let_go(struct pools *p); /* of the blocks */
+void pools_release_blocks(struct pools *p); /* of the blocks */
 void pools_release(struct pools *p);
 
 #endif

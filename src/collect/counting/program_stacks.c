@@ -100,7 +100,7 @@ static bool has_memory(const struct program_stacks *s, uint32_t number)
 
 /* Slots that were read are hardly ever read again, and the program has them anyway: this keeps the
  * kernel from counting them as our memory. */
-static void let_go(const struct program_stacks *s, uint32_t first, uint32_t end)
+static void drop_slots(const struct program_stacks *s, uint32_t first, uint32_t end)
 {
     for (uint32_t to; first < end; first = to) {
         unsigned window = wire_window(first);
@@ -251,9 +251,9 @@ size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t m
     for (; s->taken < s->states.count && count < most; s->taken++)
         if ((out[count] = program_stacks_node(s, s->taken)).address)
             count++;
-    if (s->taken - s->let_go >= SLOTS_KEPT) {
-        let_go(s, s->let_go, s->taken);
-        s->let_go = s->taken;
+    if (s->taken - s->dropped >= SLOTS_KEPT) {
+        drop_slots(s, s->dropped, s->taken);
+        s->dropped = s->taken;
     }
     for (; s->cut_taken < s->cut_states.count && count < most; s->cut_taken++)
         if ((out[count] = program_stacks_node(s, WIRE_CUT_FIRST + s->cut_taken)).address)
@@ -301,7 +301,7 @@ static struct numbering number_frames(const struct program_stacks *s, struct pro
         if (i % 64 == 0)
             n.before[i / 64] = (uint32_t)p->nodes.count;
         if (i % SLOTS_KEPT == 0 && i && !first)
-            let_go(s, i - SLOTS_KEPT, i);
+            drop_slots(s, i - SLOTS_KEPT, i);
         before = word;
         word = first + i ? slot_get(s, first + i) : 0;
         struct node node = node_of(first + i, word, before);

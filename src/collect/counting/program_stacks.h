@@ -30,7 +30,7 @@ struct program_stacks {
     VEC(uint32_t) late;        /* slots */
     VEC(uint32_t) arrived;     /* late slots that were written since program_stacks_fresh */
     uint32_t taken, cut_taken; /* number of slots that program_stacks_fresh has handled */
-    uint32_t let_go;           /* number of slots that were passed on and unmapped again */
+    uint32_t dropped;          /* number of slots that were passed on and unmapped again */
     bool settled;              /* the profile has the nodes, and sites have their numbers */
 };
 

@@ -246,7 +246,7 @@ void realloc_chains_finish(struct target *t)
               by_site);
 }
 
-void realloc_chains_let_go(struct target *t)
+void realloc_chains_release_links(struct target *t)
 {
     free(t->realloc_chains.links);
     t->realloc_chains.links = NULL;
@@ -254,7 +254,7 @@ void realloc_chains_let_go(struct target *t)
 
 void realloc_chains_release(struct target *t)
 {
-    realloc_chains_let_go(t);
+    realloc_chains_release_links(t);
     vec_release(&t->realloc_chains.row_of);
     vec_release(&t->realloc_chains.rows);
 }

@@ -62,7 +62,7 @@ void realloc_chains_realloced(struct target *t, const struct fresh *f, const str
 /* Call it after a pass over the rings: counts what is pending. */
 void realloc_chains_settle(struct target *t);
 /* Nothing more will come. */
-void realloc_chains_let_go(struct target *t);
+void realloc_chains_release_links(struct target *t);
 /* Fills target.profile's chains. */
 void realloc_chains_finish(struct target *t);
 void realloc_chains_release(struct target *t);

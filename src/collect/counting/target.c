@@ -109,7 +109,7 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     }
     t->eras_offset = layout.eras_offset;
     t->routes_offset = layout.routes_offset;
-    t->ledger.peak_is_told = true;
+    t->ledger.peak_is_reported = true;
     t->fd = fd;
     t->header = memory;
     t->size = layout.size;
@@ -149,7 +149,7 @@ struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_fu
     return NULL;
 }
 
-void target_look(struct target *t)
+void target_read_program(struct target *t)
 {
     if (!t->profile.command.count || !*t->profile.executable)
         target_read_command(t);
@@ -188,7 +188,7 @@ void target_put_to_sleep(struct target *t)
     route(t, false);
 }
 
-void target_let_go(struct target *t)
+void target_release_events(struct target *t)
 {
     if (t->fd >= 0)
         close(t->fd);
@@ -208,13 +208,13 @@ void target_let_go(struct target *t)
     for (size_t i = 0; i < t->readers.count; i++)
         vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
-    realloc_chains_let_go(t);
+    realloc_chains_release_links(t);
     vec_release(&t->index_parts);
     vec_release(&t->block_copy.blocks);
     vec_release(&t->boundaries);
     vec_release(&t->active);
     program_mmaps_release(&t->program_mmaps);
-    pools_let_go(&t->pools);
+    pools_release_blocks(&t->pools);
 }
 
 void target_release_figures(struct target *t)
@@ -251,7 +251,7 @@ void target_free(struct target *t)
         return;
     if (t->pidfd >= 0)
         close(t->pidfd);
-    target_let_go(t);
+    target_release_events(t);
     inherit_release(&t->inheritance);
     address_set_release(&t->scan.loader);
     target_release_figures(t);
@@ -420,7 +420,7 @@ void target_pause(struct target *t, uint64_t now_ns)
     if (t->header) {
         bool frozen = t->accounts.frozen.is;
         for (size_t i = 0; i < t->readers.count && !frozen; i++)
-            accounts_look(t, &t->readers.items[i], true);
+            accounts_read_unreported(t, &t->readers.items[i], true);
         accounts_take_counters(t);
         accounts_end_interval(t, tick_now(t));
         if (!frozen)
@@ -434,10 +434,10 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->profile.duration_ns = now_ns;
     if (!t->header)
         return;
-    t->profile.waits = t->untold = 0;
+    t->profile.waits = t->growths_left_out = 0;
     for (size_t i = 0; i < t->readers.count; i++) {
         t->profile.waits += atomic_load(&t->readers.items[i].ring->waits);
-        t->untold += atomic_load(&t->readers.items[i].ring->untold);
+        t->growths_left_out += atomic_load(&t->readers.items[i].ring->growths_left_out);
     }
     t->unfollowed = atomic_load(&t->header->unfollowed);
     t->entries_taken = atomic_load(&t->header->entries_taken);
@@ -493,7 +493,7 @@ void target_update_code(struct target *t)
 {
     if (!t->header)
         return;
-    accounts_let_go(&t->accounts);
+    accounts_drop_pages(&t->accounts);
     program_stacks_update(&t->program_stacks);
     read_modules(t); /* after the stacks: a thread reports a module before a stack in it */
     /* After the nodes: what they refer to was reported before them. */
@@ -567,11 +567,11 @@ void target_finish(struct target *t)
             xasprintf("recording was paused for a while: allocations made then are not counted, "
                       "nor are %llu frees of such blocks",
                       (unsigned long long)t->unannounced_frees);
-    if (t->untold)
+    if (t->growths_left_out)
         *vec_push(&p->notes) = xasprintf(
             "the collector had no time for %llu steps of arrays that may have grown: figures of "
             "arrays that grow may be too low",
-            (unsigned long long)t->untold);
+            (unsigned long long)t->growths_left_out);
     if (t->missed_frees)
         *vec_push(&p->notes) = xasprintf(
             "%llu blocks were freed in a way that could not be seen; their addresses came up again",

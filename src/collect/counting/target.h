@@ -164,7 +164,7 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
-    uint64_t untold;            /* steps of growing arrays that are not counted */
+    uint64_t growths_left_out;  /* steps of growing arrays that are not counted */
     bool dormant, was_dormant;  /* its hooks only forward, or did so at its start */
     unsigned stops;             /* how often they began to: frees were missed then */
     bool was_paused;            /* so some blocks were never reported, */
@@ -212,7 +212,7 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns);
 int target_attach(struct target *t, bool limited_space, enum wire_on_full on_full, struct err *err);
 /* Reads the command line and the file, unless they are known: a program that was just executed may
  * have none for a moment. */
-void target_look(struct target *t);
+void target_read_program(struct target *t);
 void target_free(struct target *t);
 /* The last one of that pid; NULL: none. */
 struct target *target_find(struct target *const *targets, size_t count, pid_t pid);
@@ -237,7 +237,7 @@ void target_wake(struct target *t);
 void target_put_to_sleep(struct target *t);
 /* Call it after target_end: frees what was needed only to read events; what its children inherit
  * stays. */
-void target_let_go(struct target *t);
+void target_release_events(struct target *t);
 /* Call it after that: frees what target_finish makes a profile from. */
 void target_release_figures(struct target *t);
 /* Sets why reachability of its last blocks is unknown, if it is and no reason was given yet. */
@@ -283,6 +283,6 @@ void target_read_command(struct target *t);
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
 /* Reads what its threads have counted and not reported yet. */
-void drain_look(struct target *t, uint64_t now_ns);
+void drain_counters(struct target *t, uint64_t now_ns);
 
 #endif

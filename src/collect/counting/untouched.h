@@ -12,16 +12,17 @@
 struct target;
 
 /* A reading of a block whose account is not known yet. */
-struct early_look {
+struct early_reading {
     struct block block;
     uint64_t bytes; /* bytes that were never resident */
     uint32_t account;
 };
 
 struct untouched {
-    VEC(struct freed_look) looks; /* large blocks that were freed, one entry for each site */
-    struct map look_of;           /* site -> its index there */
-    VEC(struct early_look) early;
+    VEC(struct freed_reading)
+    freed_readings;        /* large blocks that were freed, one entry for each site */
+    struct map reading_of; /* site -> its index there */
+    VEC(struct early_reading) early;
 };
 
 /* Handles a WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never
@@ -30,7 +31,7 @@ void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t
                     uint64_t size);
 /* Call it when everything that the program reported has been read. */
 void untouched_settle(struct target *t);
-/* Fills target.profile's looks. */
+/* Fills target.profile's freed_readings. */
 void untouched_finish(struct target *t);
 void untouched_release(struct untouched *u);
 

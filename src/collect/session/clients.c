@@ -59,7 +59,7 @@ static void answer_hello(struct session *s, struct client *v)
         return;
     }
     if (was_sampled)
-        target_look(t);
+        target_read_program(t);
     else
         session_begin_target(s, t);
     attached_hello(s, t);

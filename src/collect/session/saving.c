@@ -59,7 +59,7 @@ static void forget_old_images(struct session *s)
 void put_away(struct session *s, struct target *t)
 {
     name_target(s, t);
-    target_let_go(t);
+    target_release_events(t);
     packing_figures(t, &s->strings);
     forget_old_images(s);
     *vec_push(&s->unnamed) = t;
@@ -171,7 +171,7 @@ void freeze_counts(struct session *s)
         if (!t->header)
             continue;
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
-        drain_look(t, now_ns);
+        drain_counters(t, now_ns);
         accounts_freeze(t, now_ns);
     }
 }

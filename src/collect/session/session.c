@@ -419,7 +419,7 @@ static void record(struct session *s)
                 continue; /* nor do we read it */
             if (stamp_if_due(t, now) && is_sampled(s)) {
                 samples_count(t);
-                target_look(t);
+                target_read_program(t);
             }
             if (!s->options->all)
                 read_if_due(s, t, now);
