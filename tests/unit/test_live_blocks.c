@@ -140,7 +140,8 @@ static void fill_index(uint64_t *random, size_t *own, size_t *inherited)
         struct indexed b;
         struct expected *e = &expected[i];
         if (unit_random(random) % 3 == 0) {
-            assert_true(index_take(e->block.address, e->told ? INDEX_SIZE_STORED : e->block.usable, &b));
+            assert_true(
+                index_take(e->block.address, e->told ? INDEX_SIZE_STORED : e->block.usable, &b));
             e->there = false;
         } else {
             *(e->block.birth < FIRST_ERA ? inherited : own) += 1;
