@@ -16,7 +16,7 @@ def attach_often(t, p, times, refusals=()):
     return refused
 
 
-def test_threads_that_come_and_go(t):
+def test_threads_that_start_and_end(t):
     """A thread may end just when it is to be stopped, and holds locks of libc when it is joined."""
     if not SUPPORTED:
         return
