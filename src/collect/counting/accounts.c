@@ -351,12 +351,6 @@ static void row_record(struct target *t, struct reader *r, const uint64_t *w)
     take_row(t, r->thread, number, c);
 }
 
-/* 1 + number of the ledger's account; 0: not seen yet. */
-static uint32_t known_site(const struct accounts *a, uint32_t number)
-{
-    return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
-}
-
 /* The site of a block that a thread refers to: mostly its own. */
 static bool site_of(struct target *t, uint32_t thread, uint32_t number, uint32_t owner,
                     uint32_t *site)
@@ -372,8 +366,8 @@ static void growth_record(struct target *t, const struct reader *r, const uint64
 {
     uint32_t new_account = (uint32_t)w[4], old_account = (uint32_t)(w[4] >> 32);
     uint32_t by_realloc = WIRE_DETAIL(w[0]);
-    uint32_t site = known_site(&t->accounts, new_account) - 1;
-    uint32_t old_site = known_site(&t->accounts, old_account) - 1;
+    uint32_t site = accounts_known(&t->accounts, new_account) - 1;
+    uint32_t old_site = accounts_known(&t->accounts, old_account) - 1;
     if (site == UINT32_MAX || old_site == UINT32_MAX) {
         const volatile struct wire_account *a = accounts_at(t, new_account);
         uint32_t owner = a ? a->owner / WIRE_ACCOUNT_OWNER : 0;

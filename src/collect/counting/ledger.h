@@ -82,18 +82,17 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
-/* Some of the ledger's accounts, as sites. `joined`: what to add to the nodes of samples
+/* The accounts of a ledger, to be read as sites. `joined`: what to add to the nodes of samples
  * (collect/counting/stack_tree.h). */
 struct ledger_sites {
     struct ledger *ledger;
     uint32_t joined;
 };
-/* The site of an account. It frees the memory of accounts on the way: call it once for each, in their
- * order, and last. For struct packed_figures. */
+/* The site of an account, for struct packed_figures. It frees the memory of accounts that were read,
+ * so call it once for each, in their order, when nothing else needs them. */
 struct site ledger_site_at(void *ledger_sites, size_t account);
 /* Fills the profile's sites, and frees the memory of the accounts on the way, because both at once
- * would be much. Call it
- * last. */
+ * would be much. Call it last. */
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(struct ledger *l, struct profile *p);

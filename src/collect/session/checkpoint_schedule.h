@@ -1,9 +1,9 @@
 /*
  * checkpoint_schedule: when the next checkpoint is written.
  *
- * The first one comes early, and each later one after a pause of many times the cost of the last
- * one: checkpoints take 2 % of a processor. If there is much more to write than last time, its cost
- * is estimated, and the pause must be worth that too, up to a longest pause.
+ * The first one comes early. Each later one waits for fifty times the cost of the last one, so
+ * checkpoints take 2 % of a processor. If there is much more to write than last time, it also waits
+ * for ten times what it is expected to cost, but not longer than half a minute.
  */
 #ifndef TIDE_COLLECT_SESSION_CHECKPOINT_SCHEDULE_H
 #define TIDE_COLLECT_SESSION_CHECKPOINT_SCHEDULE_H
@@ -13,12 +13,12 @@
 
 #define CHECKPOINT_FIRST_NS     UINT64_C(250000000)
 #define CHECKPOINTS_APART_NS    UINT64_C(500000000)
-#define CHECKPOINTS_APART_COST  50 /* times the cost of the last one */
-#define CHECKPOINTS_APART_GROWN 10 /* times the estimated cost of this one, but at most */
-#define CHECKPOINTS_LONGEST_NS  UINT64_C(30000000000)
+#define CHECKPOINTS_APART_COST  50                    /* times the cost of the last one */
+#define CHECKPOINTS_APART_GROWN 10                    /* times the expected cost of this one, */
+#define CHECKPOINTS_LONGEST_NS  UINT64_C(30000000000) /* but at most so long */
 
 struct checkpoint_schedule {
-    uint64_t last_ns; /* when the last one was complete; 0: there was none */
+    uint64_t last_ns; /* when the last one began, or was complete; 0: there was none */
     uint64_t cost_ns; /* what it cost */
     uint64_t amount;  /* how much there was to write */
 };
