@@ -18,6 +18,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "machine/caller.h"
+#include "machine/registers.h"
 #include "record/loaded.h"
 #include "unwind/walk.h"
 
@@ -64,7 +66,7 @@ static int find(const struct unwind_space *self, uint64_t address, struct unwind
 static int read_word(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
     (void)self;
-    if (address < 4096 || address % 8 || address >> 47)
+    if (address < 4096 || address % 8 || address >> ARCH_ADDRESS_BITS)
         return -1;
     *out = *(const volatile uint64_t *)address;
     return 0;
@@ -217,10 +219,11 @@ static void name_frames(struct walk *w)
     }
 }
 
-/* Not inlined: `own` is the frame address of the hook, from which its caller is found. */
+/* Not inlined: `own` is the frame of the hook, from which its caller is found. */
 static __attribute__((noinline)) void check(struct state *s, const uint64_t *own)
 {
     struct walk *w = &s->walk;
+    const uint64_t pc = CALLER_PC(own), sp = CALLER_SP(own), fp = CALLER_FP(own);
     uint64_t walked = w->walked, verified = w->verified;
 
     if (s->busy)
@@ -228,7 +231,7 @@ static __attribute__((noinline)) void check(struct state *s, const uint64_t *own
     s->busy = 1;
     counts->allocations++;
     if (every) {
-        const struct walk_leaf *known = walk_leaf_find(w, own[1], (uint64_t)own + 16, own[0]);
+        const struct walk_leaf *known = walk_leaf_find(w, pc, sp, fp);
         uint64_t leaf = known ? known->id : 0;
 
         s->random ^= s->random << 13;
@@ -236,8 +239,8 @@ static __attribute__((noinline)) void check(struct state *s, const uint64_t *own
         s->random ^= s->random << 17;
         int sampled = s->random % every == 0;
         if (!leaf || sampled) { /* as the recorder does, which trusts a leaf */
-            w->stack_end = UINT64_C(1) << 47;
-            walk_stack(w, rules, &space, own[1], (uint64_t)own + 16, own[0]);
+            w->stack_end = ARCH_BIT(ARCH_ADDRESS_BITS);
+            walk_stack(w, rules, &space, pc, sp, fp);
             name_frames(w);
             if (!leaf)
                 walk_keep_leaf(w);
@@ -245,7 +248,7 @@ static __attribute__((noinline)) void check(struct state *s, const uint64_t *own
         counts->walked += w->walked - walked;
         counts->verified += w->verified - verified;
         if (sampled)
-            compare(s, own[1], leaf && leaf != w->frames[w->count - 1].id);
+            compare(s, pc, leaf && leaf != w->frames[w->count - 1].id);
     }
     s->busy = 0;
 }
@@ -253,7 +256,7 @@ static __attribute__((noinline)) void check(struct state *s, const uint64_t *own
 #define CHECK()                                                                                    \
     do {                                                                                           \
         if (s)                                                                                     \
-            check(s, __builtin_frame_address(0));                                                  \
+            check(s, OWN_FRAME());                                                                 \
     } while (0)
 
 void *malloc(size_t size)

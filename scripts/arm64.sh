@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds tidemark for aarch64 with a cross compiler, and tests it under qemu on a machine of another kind:
-#   scripts/arm64.sh BUILD [root|build|unit|e2e|pages|wheel ...]      (default: all six)
+#   scripts/arm64.sh BUILD [root|build|unit|stacks|e2e|pages|wheel ...]      (default: all)
 # root   makes a folder of Debian's arm64 packages (BUILD/root) and kernels with pages of 4 and 16 KiB
 #        (BUILD/kernel-4k, BUILD/kernel-16k); nothing of this machine's own packages is changed
 # build  cross-builds into BUILD
 # unit   runs the unit tests by qemu-user
+# stacks compares the unwinder with libgcc's, in programs of BUILD/root, by qemu-user (bench/check_stacks.py)
 # e2e    runs the end-to-end tests in a virtual machine (qemu-system), which has a Linux of its own: qemu-user
 #        has no ptrace, no perf events and no mremap of a shared mapping, and /proc/PID shows the emulator
 # pages  runs those on exactness and leaks, and all unit tests, with pages of 16 KiB; and unit tests with 64 KiB
@@ -14,7 +15,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${1:-build-arm64}")
 shift || true
-[ $# -gt 0 ] || set -- root build unit e2e pages wheel
+[ $# -gt 0 ] || set -- root build unit stacks e2e pages wheel
 suite=${ARM64_SUITE:-bookworm}
 kernels=${ARM64_KERNELS:-sid} # its kernels have both sizes of pages, and tell how any process has ended
 root=$build/root
@@ -130,6 +131,7 @@ for step; do
         ninja -C "$build" --quiet
         ;;
     unit | e2e) /usr/bin/python3 tests/arm64/run.py --build "$build" --kind "$step" -k "${TEST:-}" ;;
+    stacks) /usr/bin/python3 bench/check_stacks.py --aarch64 "$root" ;;
     pages)
         for size in 16k 64k; do
             /usr/bin/python3 tests/arm64/run.py --build "$build" --kind unit --pages "$size" -k "${TEST:-}"

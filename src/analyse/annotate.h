@@ -17,7 +17,7 @@
 #ifndef TIDE_ANALYSE_ANNOTATE_H
 #define TIDE_ANALYSE_ANNOTATE_H
 
-#include "analyse/sources.h"
+#include "analyse/source_files.h"
 #include "model/answer.h"
 #include "symbol/symbolizer.h"
 

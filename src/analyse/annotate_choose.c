@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyse/annotate_parts.h"
-#include "model/name.h"
+#include "model/function_name.h"
 
 #define CANDIDATES_SHOWN 8
 

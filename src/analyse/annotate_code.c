@@ -5,7 +5,7 @@
 
 #include "analyse/annotate_parts.h"
 #include "analyse/debug_package.h"
-#include "model/name.h"
+#include "model/function_name.h"
 #include "symbol/disassembler.h"
 
 /* Limits for one function, and for all functions of that name. */

@@ -23,6 +23,8 @@
 #define KEPT_BYTES   (4 * MIB)
 #define KEPT_SHARE   0.25 /* of anonymous memory */
 #define PINNED_SHARE 0.25 /* share of the kept memory that live blocks must keep */
+/* Share that the blocks of one function must keep: otherwise nobody in particular does. */
+#define PIN_SHARE 0.1
 /* The last moment is used if it reaches this share of the highest. */
 #define RECENT_SHARE 0.9
 /* If no moment reaches this share of resident memory, the one with the highest RSS is used. */
@@ -308,8 +310,9 @@ static void add_fragmented(struct findings *f, int64_t bytes)
     const struct profile *p = f->places.total.profile;
     struct growth_account account;
     growth_account_init(&account, &f->places, 0);
-    if (account.pins.count && account.last == f->basis.footprint) {
-        const struct growth_pin *pin = &account.pins.items[0];
+    const struct growth_pin *pin =
+        account.pins.count && account.last == f->basis.footprint ? account.pins.items : NULL;
+    if (pin && (double)pin->pinned_bytes >= PIN_SHARE * (double)bytes) {
         struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
         for (size_t i = 0; i < account.last->pin_count; i++) {
             const struct pin *each = &p->pins.items[account.last->first_pin + i];

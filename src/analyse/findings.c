@@ -4,7 +4,7 @@
 
 #include "analyse/detect.h"
 #include "analyse/leak_scan.h"
-#include "analyse/planted.h"
+#include "analyse/planted_leaks.h"
 
 const char *finding_kind_name(const struct finding *n)
 {

@@ -11,7 +11,7 @@
 #ifndef TIDE_ANALYSE_FINDINGS_H
 #define TIDE_ANALYSE_FINDINGS_H
 
-#include "analyse/chains.h"
+#include "analyse/realloc_chains.h"
 #include "analyse/places.h"
 
 #define FINDINGS_MAX 9

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/labels.h"
+#include "analyse/mark_labels.h"
 #include "analyse/leak_scan.h"
-#include "analyse/planted.h"
+#include "analyse/planted_leaks.h"
 #include "analyse/work_end.h"
 #include "model/mark_rows.h"
 

@@ -15,7 +15,7 @@
 #ifndef TIDE_ANALYSE_GROWTH_H
 #define TIDE_ANALYSE_GROWTH_H
 
-#include "analyse/chains.h"
+#include "analyse/realloc_chains.h"
 #include "analyse/growth_account.h"
 #include "analyse/places.h"
 #include "analyse/trend.h"
@@ -70,6 +70,20 @@ struct growth_rates {
     size_t begin, end;
     double rss, error; /* error: half of the 95 % interval */
     double parts[GROWTH_PARTS];
+};
+
+/* What RSS gained besides what the verdict is about. */
+enum growth_rest_kind {
+    REST_NOT_ASKED,  /* the verdict says it already */
+    REST_FLAT,       /* nothing */
+    REST_UNCLEAR,    /* some bytes, which may be noise */
+    REST_OTHER_TIME, /* more, at whatever time, steadily or not */
+    REST_SAME_TIME,  /* more, in the time of the verdict: the account says what */
+};
+
+struct growth_rest {
+    enum growth_rest_kind kind;
+    double bytes; /* not per mark or second, but in all */
 };
 
 #define GROWTH_STAMPS_LEAST 8 /* how many stamps are needed without marks */
@@ -182,6 +196,8 @@ bool growth_row_is_lost(const struct growth *g, const struct live_row *row);
 void growth_judge(struct growth *g);
 /* In growth_sites.c: the series of functions. */
 void growth_find_sites(struct growth *g, const struct recording *r);
+/* growth_rest.c */
+struct growth_rest growth_rest_of_rss(const struct growth *g);
 /* growth_rates.c */
 struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/sampled.h"
 
 #define GREW_BLOCKS 16 /* fewer may look steady by chance */
@@ -54,8 +54,10 @@ bool leak_grew(const struct leak *leak)
         late += i >= LEAK_PARTS / 2 ? leak->allocated_in[i] : 0;
         parts += leak->allocated_in[i] > 0;
     }
+    /* A block in each of many processes that came one after the other: none of these grew. */
+    uint64_t of_each = leak->blocks / (leak->processes ? leak->processes : 1);
     /* The first and the last parts of a program's life are different. */
-    return leak->blocks >= GREW_BLOCKS && parts >= LEAK_PARTS - 1 && most <= leak->blocks / 2 &&
+    return of_each >= GREW_BLOCKS && parts >= LEAK_PARTS - 1 && most <= leak->blocks / 2 &&
            late >= leak->blocks / 4;
 }
 

@@ -153,3 +153,18 @@ bool places_same_function(const struct places *p, uint32_t a, uint32_t b)
     const struct call_frame *x = places_frame(p, a), *y = places_frame(p, b);
     return x->name == y->name && x->module == y->module;
 }
+
+bool places_has_other_callers(const struct places *p, uint32_t call)
+{
+    const uint32_t *parents = p->total.tree.parent.items;
+    for (size_t i = 0; i < p->total.measure.count; i++) {
+        uint32_t other = p->total.tree.site_call[i];
+        if (p->of_site[i] == PLACE_NONE || value_is_zero(p->total.measure.sites[i]) ||
+            !places_same_function(p, call, other))
+            continue;
+        uint32_t caller = parents[call], another = parents[other];
+        if (!caller || !another ? caller != another : !places_same_function(p, caller, another))
+            return true;
+    }
+    return false;
+}

@@ -41,6 +41,9 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
 uint32_t places_own(const struct places *p, uint32_t call);
 /* Are both calls of the same function? A function has one place for each of its callers. */
 bool places_same_function(const struct places *p, uint32_t a, uint32_t b);
+/* Does the function of a call also allocate for other callers than this call's? The figures of its
+ * place are then not those of the whole function. */
+bool places_has_other_callers(const struct places *p, uint32_t call);
 /* The frame of a call. */
 const struct call_frame *places_frame(const struct places *p, uint32_t call);
 

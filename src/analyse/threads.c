@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 
 /* If nothing is left out, all allocations count, and no stack has to be examined. */
 static int count_all(struct threads *t, const struct recording *r, const struct query *asked,
@@ -129,6 +129,21 @@ static void note_moment(struct threads *t, size_t moment)
     }
 }
 
+/* If several threads allocated in an interval, its highest total is known only within a bound. The
+ * process's peak is known better, and all commands show it: the moment that it belongs to gets it.
+ * Totals above it are too high: they become one byte less, so that this moment alone is the highest. */
+static void agree_with_peak(struct threads *t)
+{
+    const struct profile *p = t->profile;
+    int64_t peak = (int64_t)p->peak_bytes;
+    for (size_t k = 0; k < t->moments && peak > 0 && !t->part && !p->together; k++) {
+        bool inside =
+            p->peak_time_ns <= t->time_ns[k] && (!k || p->peak_time_ns > t->time_ns[k - 1]);
+        if (inside || t->process[k] > peak)
+            t->process[k] = inside ? peak : peak - 1;
+    }
+}
+
 static void follow(struct threads *t)
 {
     const struct profile *p = t->profile;
@@ -166,6 +181,7 @@ static void follow(struct threads *t)
             add_row(line, row, in_window);
         }
     }
+    agree_with_peak(t);
     for (size_t k = 0; k < t->moments; k++)
         if (t->process[k] > 0 && (uint64_t)t->process[k] > t->peak_bytes)
             t->peak_bytes = (uint64_t)t->process[k];

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 
 struct activity {
     int64_t gained, freed, count, own_gained, own_freed;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "model/name.h"
+#include "model/function_name.h"
 
 #define MOST  0.5  /* of all bytes: worth a hint */
 #define LEAST 0.01 /* of all bytes: worth a name in the hint */
@@ -35,6 +35,18 @@ static bool is_named_so(const char *name)
                  strcasestr(text, "strndup") || strcasestr(text, "memdup");
     free(text);
     return named;
+}
+
+/* Is another overload of the function already among them? One pattern then matches both. */
+static bool is_among(const struct wrappers *w, const struct answer *a, const char *name)
+{
+    struct name_part bare = name_bare(name);
+    for (size_t i = 0; i < w->count; i++) {
+        struct name_part other = name_bare(frame_table_string(&a->frames, w->names[i]));
+        if (other.size == bare.size && memcmp(other.text, bare.text, bare.size) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -74,10 +86,11 @@ bool wrappers_find(struct wrappers *w, const struct answer *a)
         qsort(leaves.items, leaves.count, sizeof *leaves.items, by_bytes);
     for (size_t i = 0; i < leaves.count && w->count < WRAPPERS_SHOWN; i++) {
         const struct leaf *leaf = &leaves.items[i];
-        if (!leaf->several || (double)leaf->bytes < LEAST * all ||
-            !is_named_so(frame_table_string(&a->frames, leaf->name)))
+        const char *name = frame_table_string(&a->frames, leaf->name);
+        if (!leaf->several || (double)leaf->bytes < LEAST * all || !is_named_so(name))
             continue;
-        w->names[w->count++] = leaf->name;
+        if (!is_among(w, a, name))
+            w->names[w->count++] = leaf->name;
         theirs += (double)leaf->bytes;
     }
     vec_release(&leaves);

@@ -10,7 +10,8 @@
 #define WRAPPERS_SHOWN 4
 
 struct wrappers {
-    /* Indexes into the strings of the frame table, the largest first. */
+    /* Indexes into the strings of the frame table, the largest first; of several overloads, only
+     * the largest. */
     uint32_t names[WRAPPERS_SHOWN];
     size_t count;
     double share; /* share of all bytes of the answer that these functions have */

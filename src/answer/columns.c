@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/say.h"
 #include "answer/csv.h"
-#include "answer/indent.h"
+#include "answer/tree_indent.h"
 #include "answer/text_table.h"
 #include "answer/units.h"
 

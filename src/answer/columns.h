@@ -156,7 +156,7 @@ struct column_def {
     .inner_count = sizeof(columns_) / sizeof *(columns_)
 
 #define COLUMN_NEVER (1u << 31)
-#define COLUMN_DEEP  (1u << 30) /* a call tree that is deep (answer/indent.h) */
+#define COLUMN_DEEP  (1u << 30) /* a call tree that is deep (answer/tree_indent.h) */
 
 /* A table of an answer; its rows are adjacent in memory. */
 struct rows {

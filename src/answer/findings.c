@@ -7,7 +7,7 @@
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/next_command.h"
-#include "answer/placed.h"
+#include "answer/place_columns.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
@@ -172,8 +172,11 @@ static void add_head(const struct findings_all *all, const struct style *s, stru
 
 void findings_next(const struct findings_all *all, const char *file, struct strbuf *out)
 {
-    static const char *const metrics[FINDING_KINDS] = {
-        [FINDING_PEAK] = "peak", [FINDING_MAPPED] = "mapped", [FINDING_RETAINED] = "peak"};
+    static const char *const metrics[FINDING_KINDS] = {[FINDING_PEAK] = "peak",
+                                                       [FINDING_MAPPED] = "mapped",
+                                                       [FINDING_RETAINED] = "peak",
+                                                       [FINDING_OVERSIZED] = "untouched",
+                                                       [FINDING_UNTOUCHED] = "untouched"};
     const struct joined_finding *j = all->list.count ? &all->list.items[0] : NULL;
     const char *asked = findings_chosen(all)->places.query.process;
     enum finding_kind kind = j ? j->own->kind : FINDING_LEAK; /* for stacks that are cut off */
@@ -239,7 +242,9 @@ static void add_account(const struct findings_all *all, struct strbuf *out)
         bytes += parts[i].other != parts[i].part ? l->parts[parts[i].other] : 0;
         if ((double)bytes < PART_LEAST * (double)l->rss_bytes)
             continue;
-        say(out, "%r%B %r", before, bytes, parts[i].what);
+        say(out, "%r%B %r", before, bytes,
+            l->partial && parts[i].part == PART_FREE ? "free, or in blocks that were not recorded"
+                                                     : parts[i].what);
         before = ", ";
     }
     strbuf_puts(out, ".");
@@ -336,8 +341,8 @@ static void add_own_line(const struct findings_all *all, size_t most, struct str
         return;
     strbuf_puts(&text, "  at the peak ");
     place_function(p, line.call, &text);
+    say(&text, " holds %B of %B:", line.bytes, line.of_bytes);
     place_words(p, line.call, &text);
-    say(&text, " holds %B of %B", line.bytes, line.of_bytes);
     wrap_since(&text, 0, 4, STYLE_WIDTH);
     strbuf_printf(out, "%s\n", text.data);
     strbuf_release(&text);

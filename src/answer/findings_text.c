@@ -5,11 +5,11 @@
 
 #include "analyse/work_end.h"
 #include "base/say.h"
-#include "model/name.h"
-#include "answer/chains.h"
+#include "model/function_name.h"
+#include "answer/realloc_chains.h"
 #include "answer/findings.h"
 #include "answer/location.h"
-#include "answer/placed.h"
+#include "answer/place_columns.h"
 #include "answer/summary.h"
 #include "answer/units.h"
 
@@ -29,6 +29,18 @@ void finding_function(const struct findings *f, const struct finding *n, struct 
     char *text = xstrndup(bare.text, bare.size);
     summary_argument(out, text);
     free(text);
+}
+
+/* The function, with its caller if it has others: the figures are of this caller only. */
+static void title_function(const struct places *p, uint32_t call, struct strbuf *out)
+{
+    uint32_t caller = p->total.tree.parent.items[call];
+    place_function(p, call, out);
+    if (!caller || !places_has_other_callers(p, call))
+        return;
+    strbuf_puts(out, ", called by ");
+    place_function(p, caller, out);
+    strbuf_putc(out, ',');
 }
 
 static double percent_of(int64_t part, int64_t whole)
@@ -54,7 +66,7 @@ static void title_growth(const struct findings *f, const struct finding *n, stru
 void finding_title(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     bool arenas = n->mapped == MAPPED_ARENAS;
-    place_function(finding_places(f, n), n->call, out);
+    title_function(finding_places(f, n), n->call, out);
     switch (n->kind) {
     case FINDING_LEAK:
         say(out, " loses %B in %N block(s)", n->bytes, n->count);
@@ -92,8 +104,11 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
             n->of_bytes);
         break;
     case FINDING_RETAINED:
-        say(out, " freed most of %B that the allocator keeps, of %B resident", n->bytes,
-            n->of_bytes);
+        if (n->freed_bytes >= n->bytes / 2)
+            say(out, " freed most of %B that the allocator keeps", n->bytes);
+        else
+            say(out, " freed %B of the %B that the allocator keeps", n->freed_bytes, n->bytes);
+        say(out, ", of %B resident", n->of_bytes);
         break;
     case FINDING_FRAGMENTED:
         say(out, " holds small blocks that keep %B of free memory, of %B resident", n->freed_bytes,
@@ -244,8 +259,8 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         break;
     case FINDING_FRAGMENTED:
         say(out,
-            "the allocator keeps %B of free memory; %B of it is on pages that also hold blocks of "
-            "this function (%B in all), at %T",
+            "the allocator keeps %B of free memory; %B of it is on pages that also hold these "
+            "blocks (%B in all), at %T",
             n->bytes, n->freed_bytes, n->pinning_bytes, n->moment_ns);
         break;
     default:

@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "base/say.h"
-#include "answer/chains.h"
+#include "answer/realloc_chains.h"
 #include "answer/growth_account.h"
 #include "answer/json_parts.h"
 #include "answer/leaks.h"
 #include "answer/location.h"
-#include "answer/placed.h"
+#include "answer/place_columns.h"
 #include "answer/units.h"
 
 #define UNIT_WIDTH 14 /* columns of a title */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "answer/placed.h"
+#include "answer/place_columns.h"
 #include "answer/text_table.h"
 #include "answer/units.h"
 #include "answer/wrap.h"
@@ -229,7 +229,8 @@ void growth_kept_words(const struct growth *g, struct strbuf *out)
         say(out, "; %B of blocks were freed since the last %r", freed, g->mark ? "mark" : "stamp");
     }
     if (a->last->trim_bytes) {
-        say(out, "; malloc_trim(0) would release about %B, at most all whole free pages",
+        say(out,
+            "; malloc_trim(0) would release about %B, and never more than the whole free pages",
             a->last->trim_bytes);
     }
 }

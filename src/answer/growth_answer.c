@@ -11,7 +11,6 @@
 /* Other functions are named or counted if they have at least this share of the largest. */
 #define NAME_LEAST    0.1
 #define PART_LEAST    0.05 /* a part below this share of the gain of RSS is not mentioned */
-#define MOSTLY        0.8  /* from this share of the gain on, it counts as explained */
 #define SECONDS_LEAST 1.0  /* a rate of lost bytes per second needs at least this time */
 
 /* In words; "not explained" for GROWTH_PARTS. */
@@ -324,11 +323,6 @@ static void most_of_rss(const struct growth *g, struct strbuf *out)
         say(out, ", most of it %s", part_title(most));
 }
 
-static bool rises_surely(const struct trend *t)
-{
-    return t->model == TREND_RAMP && t->sure && t->slope > 0;
-}
-
 static void rise_words(const struct growth *g, struct strbuf *out)
 {
     size_t i = risen_line(g);
@@ -432,58 +426,29 @@ bool growth_account_words(const struct growth *g, struct strbuf *out)
     return true;
 }
 
-/* The part of the gain of RSS that the first sentence explains. */
-static double explained_of_rss(const struct growth *g, const struct growth_rates *r)
-{
-    enum growth_part most = growth_main_part(g);
-    double explained = g->verdict == VERDICT_LEAK ? r->parts[GAIN_LOST]
-                       : most < GAIN_OTHER        ? r->parts[most]
-                                                  : 0;
-    return explained +
-           (g->verdict == VERDICT_LEAK || most == GAIN_REACHABLE ? r->parts[GAIN_ROUNDING] : 0);
-}
-
-static bool is_explained(const struct growth *g, const struct growth_rates *r)
-{
-    return r->rss <= 0 || explained_of_rss(g, r) >= MOSTLY * (r->rss - r->parts[GAIN_RECORDER]);
-}
-
-/* The first sentence is about the time in which it grew; before and after that, RSS may have gained
- * more, for another reason. */
-static void rest_of_rss(const struct growth *g, struct strbuf *out)
-{
-    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
-    double rest = all.rss - all.parts[GAIN_RECORDER] - explained_of_rss(g, &all);
-    bool rises = rises_surely(&g->trends[GROWTH_RSS]) &&
-                 rest * growth_span(g, 0, g->count - 1) >= GROWTH_PROCESS_GAIN;
-    if (!(rises || growth_rose(g, GROWTH_RSS)) || is_explained(g, &all)) {
-        strbuf_puts(out, " RSS otherwise stays flat.");
-        return;
-    }
-    say(out, " RSS went from %B to %B", g->series[GROWTH_RSS][0], growth_last(g, GROWTH_RSS));
-    most_of_rss(g, out);
-    strbuf_putc(out, '.');
-}
-
 /* What the first sentence does not say about RSS. */
 static void second_sentence(const struct growth *g, struct strbuf *out)
 {
-    if (g->verdict == VERDICT_STABLE || g->verdict == VERDICT_WARM_UP ||
-        g->verdict == VERDICT_ADDRESS_SPACE)
+    struct growth_rest rest = growth_rest_of_rss(g);
+    switch (rest.kind) {
+    case REST_NOT_ASKED:
         return;
-    bool rss = growth_grows(g, GROWTH_RSS) || growth_rose(g, GROWTH_RSS);
-    bool explained = is_explained(g, &g->rates);
-    if (g->verdict == VERDICT_LEAK || g->verdict == VERDICT_GROWTH) {
-        if (!rss || explained) {
-            rest_of_rss(g, out);
-            return;
-        }
-    } else if (!rss || explained) {
+    case REST_FLAT:
+        strbuf_puts(out, " RSS otherwise stays flat.");
         return;
-    }
-    strbuf_putc(out, ' ');
-    if (growth_account_words(g, out))
+    case REST_UNCLEAR:
+        say(out, " RSS gained another %B, which is not clearly growth.", rest.bytes);
+        return;
+    case REST_OTHER_TIME:
+        say(out, " RSS went from %B to %B", g->series[GROWTH_RSS][0], growth_last(g, GROWTH_RSS));
+        most_of_rss(g, out);
         strbuf_putc(out, '.');
+        return;
+    case REST_SAME_TIME:
+        strbuf_putc(out, ' ');
+        if (growth_account_words(g, out))
+            strbuf_putc(out, '.');
+    }
 }
 
 void growth_answer(const struct growth *g, struct strbuf *out)

@@ -1,6 +1,6 @@
 /* Growth as text: the answer, the functions, and with --why the evidence. */
 #include "base/say.h"
-#include "answer/chains.h"
+#include "answer/realloc_chains.h"
 #include "answer/growth.h"
 #include "answer/growth_account.h"
 #include "answer/next_command.h"
@@ -28,7 +28,7 @@ static void add_moments(const struct growth *g, const struct style *s, struct st
     if (g->mark)
         summary_line(out, s, "marks", "%N of '%s'", g->count, g->mark);
     else
-        summary_line(out, s, "stamps", "%N of the collector's own: the program made no marks",
+        summary_line(out, s, "stamps", "%N, taken by the collector: the program made no marks",
                      g->count);
 }
 
@@ -144,7 +144,7 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
     add_about(g, s, out);
     if (!why && g->chains.list.count) {
         summary_label(out, s, "arrays");
-        say(out, "%N line(s)%r step by step; --why lists them\n", g->chains.list.count,
+        say(out, "%N source line(s)%r step by step; --why lists them\n", g->chains.list.count,
             g->chains.list.count == 1 ? " grows an array" : " grow arrays");
     }
     if (!why)

@@ -10,7 +10,7 @@
 #include "model/frames.h"
 #include "model/measure.h"
 #include "model/answer.h"
-#include "model/merged.h"
+#include "model/joined_tree.h"
 
 /* Members command, pid, exit_code, signal, complete, duration_ns. */
 /* The 95 % interval of an estimate: {"low_bytes": N, "high_bytes": N}, or null if it is not

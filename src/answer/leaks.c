@@ -1,6 +1,7 @@
 /* What was never freed as data: JSON and CSV. */
 #include "answer/leaks.h"
 
+#include "model/arenas_at.h"
 #include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/stack_text.h"
@@ -147,6 +148,23 @@ static void json_totals_of(struct json *j, const struct leaks *l)
     json_end(j);
 }
 
+struct value leaks_arenas(const struct leaks *l)
+{
+    const struct moment at = {.intervals = l->scan->intervals};
+    return arenas_live(l->profile, &at);
+}
+
+static void json_python(struct json *j, const struct leaks *l)
+{
+    if (!l->profile->python_version)
+        return;
+    struct value arenas = leaks_arenas(l);
+    json_object(j, "python");
+    json_i64(j, "arena_live_bytes", arenas.amount);
+    json_i64(j, "arena_live_count", arenas.count);
+    json_end(j);
+}
+
 void leak_others_json(struct json *j, struct leak_others o)
 {
     json_object(j, "others");
@@ -181,6 +199,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_u64(&j, "held_ns", l->scan->held_ns);
     json_string(&j, "unclassified_because", l->scan->unreachable);
     json_totals_of(&j, l);
+    json_python(&j, l);
     json_attached(&j, l->profile);
     leak_others_json(&j, leaks_of_others(l));
     json_ignored(&j, &l->left_out);

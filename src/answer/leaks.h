@@ -14,6 +14,10 @@ void leaks_text(const struct leaks *l, const char *file, const struct style *s, 
 void leaks_json(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
 void leaks_csv(const struct leaks *l, const struct report_sink *sink, struct strbuf *out);
 
+/* CPython's arenas for small objects that are live at the moment of the scan. Reports count them as
+ * live memory; no block is inside. */
+struct value leaks_arenas(const struct leaks *l);
+
 /* Member others: what other processes lost. */
 void leak_others_json(struct json *j, struct leak_others o);
 

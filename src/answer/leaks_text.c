@@ -95,6 +95,18 @@ static bool lost_nothing(const struct leaks *l)
            !l->sums[REACH_UNKNOWN].places;
 }
 
+/* Reports count CPython's arenas as live memory, so they are mentioned. */
+static void line_arenas(const struct leaks *l, const struct style *s, struct strbuf *out)
+{
+    struct value arenas = leaks_arenas(l);
+    if (arenas.amount > 0)
+        summary_line(
+            out, s, "python",
+            "%B in %N arena(s) for small objects are live as well; --python=objects of run "
+            "records these objects",
+            arenas.amount, arenas.count);
+}
+
 static void add_summary(const struct leaks *l, const struct style *s, struct strbuf *out)
 {
     size_t start = out->size;
@@ -107,7 +119,10 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     }
     if (lost_nothing(l))
         summary_line(out, s, "lost", "nothing was lost%r",
-                     l->all.blocks ? "" : ", and nothing is left");
+                     l->all.blocks ? ""
+                     : value_is_zero(l->left_out.ignored_by[IGNORED_PRESET])
+                         ? ", and nothing is left"
+                         : ", and nothing else is left");
     line_kind(l, s, "lost", REACH_LOST, ": nothing points to them any more", out);
     line_kind(l, s, "indirect", REACH_INDIRECT, ": only lost blocks point to them", out);
     line_kind(l, s, "unknown", REACH_UNKNOWN, ", unclassified: ", out);
@@ -118,6 +133,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
             l->freed.blocks, l->scan->kind == SCAN_EXIT ? " of these" : " more",
             l->question->freed ? "" : "; --freed-at-exit lists them");
     }
+    line_arenas(l, s, out);
     summary_attached(l->profile, s, out);
     struct leak_others others = leaks_of_others(l);
     if (others.processes)
@@ -143,6 +159,17 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
 
 /* --- the entries ------------------------------------------------------------------------------ */
 
+/* How many have it, of all processes together. One that executes a program counts for both. */
+static void add_processes(const struct leaks *l, const struct leak *e, struct strbuf *out)
+{
+    const struct recording *r = l->frames.recording;
+    if (e->processes)
+        say(out, ", in %d of %N %r", e->processes, l->profile->together,
+            summary_process_count(r) < r->profiles.count ? "programs"
+            : l->profile->together == 1                  ? "process"
+                                                         : "processes");
+}
+
 static void add_times(const struct leaks *l, const struct leak *e, bool residency,
                       struct strbuf *out)
 {
@@ -158,8 +185,7 @@ static void add_times(const struct leaks *l, const struct leak *e, bool residenc
     say(out, "; thread %s", e->thread && *e->thread ? e->thread : "[unknown]");
     if (e->threads > 1)
         say(out, " and %d more", e->threads - 1);
-    if (e->processes)
-        say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
+    add_processes(l, e, out);
     if (residency && e->untouched)
         say(out, "; %B never touched", e->untouched);
 }
@@ -169,6 +195,7 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
 {
     for (size_t i = 0; i < list->leaks.count; i++) {
         const struct leak *e = &list->leaks.items[i];
+        size_t start = out->size;
         say(out, "%r%d. %r: %B%r in %N block(s)", style_bold(s), i + 1,
             kind ? kind : leak_kind_name(e->kind), e->bytes + e->led_bytes, style_plain(s),
             e->blocks + e->led_blocks);
@@ -177,9 +204,14 @@ static void add_list(const struct leaks *l, const struct leak_list *list, const 
         if (e->blocks && (e->blocks > 1 || e->led_blocks))
             say(out, " of %B%r", e->bytes / e->blocks, e->bytes % e->blocks ? " on average" : "");
         if (e->led_blocks)
-            say(out, ", and %B that only they lead to", e->led_bytes);
-        say(out, "\n    %r", style_faint(s));
+            say(out, ", and %B that only %r to", e->led_bytes,
+                e->blocks == 1 ? "this block leads" : "these blocks lead");
+        wrap_since(out, start, 4, s->width);
+        strbuf_putc(out, '\n');
+        start = out->size;
+        say(out, "    %r", style_faint(s));
         add_times(l, e, l->scan->residency && !kind, out);
+        wrap_since(out, start, 4, s->width);
         say(out, "%r\n", style_plain(s));
         stack_text(&l->frames, e->tree, e->node, STACK_FRAMES, s, out);
         strbuf_putc(out, '\n');
@@ -262,8 +294,7 @@ static void add_first(const struct leaks *l, uint64_t lost, struct strbuf *out)
     location_bare_name(out, frame_table_string(&l->frames, f->name), SIZE_MAX);
     strbuf_puts(out, f->file ? " " : "");
     location_put(out, location_file(&l->frames, f), f->line, NULL);
-    if (e->processes)
-        say(out, ", in %d of %N process(es)", e->processes, l->profile->together);
+    add_processes(l, e, out);
 }
 
 /* One sentence: what was lost, and who lost most. */

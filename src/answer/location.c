@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/say.h"
-#include "model/name.h"
+#include "model/function_name.h"
 
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/name.h"
+#include "model/function_name.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/summary.h"
@@ -82,6 +82,15 @@ static void add_peak(const struct peaks *p, const struct peak *k, const struct s
     }
 }
 
+static const struct peak *highest(const struct peaks *p)
+{
+    const struct peak *best = p->list.items;
+    for (size_t i = 1; i < p->list.count; i++)
+        if (p->list.items[i].bytes > best->bytes)
+            best = &p->list.items[i];
+    return best;
+}
+
 static bool add_text(const void *answer, const struct style *s, struct strbuf *out)
 {
     const struct peaks_listing *l = answer;
@@ -97,7 +106,7 @@ static bool add_text(const void *answer, const struct style *s, struct strbuf *o
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
         next_word(out, l->file);
         unit_process(out, p->places.query.process);
-        strbuf_printf(out, "%s --peak N shows what led there%s\n", l->options, style_plain(s));
+        say(out, "%r --peak %d%r\n", l->options, highest(p)->number, style_plain(s));
     }
     return false;
 }

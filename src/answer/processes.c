@@ -37,13 +37,30 @@ const char *summary_why_chosen(const struct recording *r, const struct profile *
                                                       : NULL;
 }
 
+size_t summary_process_count(const struct recording *r)
+{
+    struct map later = {0}; /* pids of the profiles behind */
+    size_t count = 0;
+    for (size_t i = r->profiles.count; i-- > 0;) {
+        const struct profile *p = &r->profiles.items[i];
+        uint32_t *behind = map_at(&later, p->pid);
+        count += !p->execed || *behind == MAP_NONE; /* what it became may not have been recorded */
+        *behind = 1;
+    }
+    map_release(&later);
+    return count;
+}
+
 void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,
                     struct strbuf *out)
 {
     if (r->profiles.count < 2)
         return;
     size_t start = summary_begin(out, s, "processes");
-    unit_count(out, (int64_t)r->profiles.count);
+    size_t processes = summary_process_count(r);
+    unit_count(out, (int64_t)processes);
+    if (r->profiles.count > processes)
+        say(out, ", which ran %N programs", r->profiles.count);
     if (!chosen) {
         strbuf_puts(out, ", this is about all of them; --process PID shows one");
     } else if (chosen->together) {
@@ -215,7 +232,10 @@ static void add_rest(const struct recording *r, const struct member *members, st
     }
     if (!rest)
         return;
-    say(out, "          and %N more", rest);
+    say(out, "          and %N more%r", rest,
+        summary_process_count(r) == r->profiles.count ? ""
+        : rest == 1                                   ? " program"
+                                                      : " programs");
     if (most)
         say(out, ", peak at most %B", most);
     strbuf_puts(out, "; --json lists all\n");

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "model/known.h"
+#include "model/imported.h"
 #include "answer/histogram.h"
 #include "answer/location.h"
 #include "answer/merge.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "model/arenas_at.h"
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/pool_totals.h"
 #include "answer/histogram.h"
 #include "answer/merge.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/sampled.h"
 #include "answer/histogram.h"
 #include "answer/merge.h"

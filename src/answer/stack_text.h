@@ -2,7 +2,7 @@
 #ifndef TIDE_ANSWER_STACK_TEXT_H
 #define TIDE_ANSWER_STACK_TEXT_H
 
-#include "model/merged.h"
+#include "model/joined_tree.h"
 #include "answer/style.h"
 
 /* From a node of a tree of frames up to its root; at most `most` frames, the others are counted. */

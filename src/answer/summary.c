@@ -148,14 +148,17 @@ static void line_temporary(const struct totals *t, const struct style *s, struct
 static void line_untouched(const struct profile *p, const struct style *s, struct strbuf *out)
 {
     struct untouched u = untouched_of(p);
-    summary_label(out, s, "untouched");
+    size_t start = summary_begin(out, s, "untouched");
     if (u.scan) {
         say(out, "%B of what was live at %T", u.live.amount, u.scan->time_ns);
     } else {
         strbuf_puts(out, "not known of what was live");
     }
-    say(out, "; %B of %B in %N large blocks when they were freed\n", u.freed.amount,
-        u.freed_examined.amount, u.freed_examined.count);
+    if (u.freed_examined.count)
+        say(out, "; %B of %B in %N large block(s) when %r freed", u.freed.amount,
+            u.freed_examined.amount, u.freed_examined.count,
+            u.freed_examined.count == 1 ? "it was" : "they were");
+    summary_end(out, s, start);
 }
 
 static void line_cpu(const struct profile *p, const struct sampled_totals *t, const struct style *s,
@@ -246,11 +249,10 @@ static void line_inherited(const struct profile *p, const struct style *s, struc
     const struct inherited *i = &p->inherited;
     if (!i->parent)
         return;
-    summary_label(out, s, "inherited");
-    say(out,
-        "%B in %N block(s) from process %d when it forked, %N of them freed here; not in the "
-        "figures above\n",
-        i->bytes, i->blocks, i->parent, i->freed_blocks);
+    summary_line(out, s, "inherited",
+                 "%B in %N block(s) from process %d when it forked, %N of them freed here; not in "
+                 "the figures above",
+                 i->bytes, i->blocks, i->parent, i->freed_blocks);
 }
 
 const char *summary_before_unknown(const struct attached_before *a)

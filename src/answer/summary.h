@@ -15,6 +15,9 @@
 #define SUMMARY_LINES 12
 #define SUMMARY_LABEL 11 /* columns of the word at the beginning of a line */
 
+/* How many processes were recorded. A program that a process executes has a profile of its own, but
+ * is no further process. */
+size_t summary_process_count(const struct recording *r);
 /* If there are several processes: one line (wrapped) that says which one the report is about (NULL:
  * each of them) and how to choose another. Nothing if there is only one. */
 void summary_choice(const struct recording *r, const struct profile *chosen, const struct style *s,

@@ -2,6 +2,7 @@
  * name. */
 #include "analyse/wrappers.h"
 #include "base/say.h"
+#include "answer/location.h"
 #include "answer/report.h"
 #include "answer/summary.h"
 #include "answer/units.h"
@@ -87,7 +88,7 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
 {
     static const char *const labels[] = {"ignored", "presets", "defaults"};
     struct strbuf clauses[3] = {0};
-    size_t wanted = 0, added = 0;
+    size_t wanted = 0, added = 0, start = 0;
     add_requested(t, frames, metric, &clauses[0]);
     if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
         add_presets(t, metric, &clauses[1]);
@@ -99,10 +100,13 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
         if (!clauses[i].size)
             continue;
         if (!added || wanted <= room)
-            summary_label(out, s, labels[i]);
+            start = summary_begin(out, s, labels[i]);
         added++;
         strbuf_add(out, clauses[i].data, clauses[i].size);
-        strbuf_puts(out, added == wanted || wanted <= room ? "\n" : "; ");
+        if (added == wanted || wanted <= room)
+            summary_end(out, s, start);
+        else
+            strbuf_puts(out, "; ");
         strbuf_release(&clauses[i]);
     }
 }
@@ -115,7 +119,8 @@ void summary_wrappers(const struct answer *a, const struct style *s, struct strb
     size_t start = out->size;
     strbuf_puts(out, "hint: ");
     unit_percent(out, w.share, 1);
-    say(out, " %% is charged to %s", frame_table_string(&a->frames, w.names[0]));
+    strbuf_puts(out, " % is charged to ");
+    location_bare_name(out, frame_table_string(&a->frames, w.names[0]), 60);
     if (w.count > 1)
         strbuf_printf(out, " and %zu like it", w.count - 1);
     strbuf_printf(out, ", which allocate%s for others; to see for whom: --fold '",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "model/name.h"
+#include "model/function_name.h"
 #include "answer/units.h"
 
 #define GAP            2

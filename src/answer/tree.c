@@ -80,8 +80,8 @@ static bool add_heading(const void *answer, const struct style *s, struct strbuf
     const struct tree *d = l->tree;
     summary_choice(d->places.total.recording, d->places.total.profile, s, out);
     summary_sampled(d->places.total.profile, s, out);
-    say(out, "%r%r%r\nfrom %T to %T; each call with all that it called\n\n", style_bold(s),
-        l->heading, style_plain(s), d->window.since.time_ns, d->window.at.time_ns);
+    say(out, "%r%r%r\nfrom %T to %T; each row includes all functions that it called\n\n",
+        style_bold(s), l->heading, style_plain(s), d->window.since.time_ns, d->window.at.time_ns);
     strbuf_puts(out, d->calls.count ? "" : "nothing was allocated or freed\n");
     return d->calls.count;
 }

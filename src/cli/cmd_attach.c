@@ -12,12 +12,13 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli/command.h"
-#include "cli/library.h"
+#include "cli/library_path.h"
 #include "cli/options.h"
 #include "cli/process_id.h"
 #include "cli/record_options.h"
 #include "cli/run_summary.h"
 #include "collect/proc/proc.h"
+#include "collect/session/attach_checks.h"
 #include "collect/session/session.h"
 #include "model/moment.h"
 
@@ -201,7 +202,7 @@ int cmd_attach(int argc, char **argv)
         return parsed > 0 ? 0 : command_fail("attach", &err, 2);
     tell_begin(o.tell);
     char *library = library_find(&err);
-    int code = library ? session_check_attach(o.session.attach_to, &err) : -ENOENT;
+    int code = library ? attach_check(o.session.attach_to, &err) : -ENOENT;
     if (code) {
         tell_end(o.tell, code, NULL);
         free(library);

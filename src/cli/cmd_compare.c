@@ -12,7 +12,7 @@
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/compare_runs.h"
-#include "cli/library.h"
+#include "cli/library_path.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"

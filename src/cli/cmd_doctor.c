@@ -19,7 +19,7 @@
 
 #include "base/json.h"
 #include "cli/doctor.h"
-#include "cli/library.h"
+#include "cli/library_path.h"
 #include "cli/terminal.h"
 #include "machine/registers.h"
 #include "answer/style.h"

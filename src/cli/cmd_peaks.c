@@ -8,7 +8,7 @@
 
 #include "base/say.h"
 #include "cli/command.h"
-#include "cli/peak_lines.h"
+#include "cli/peak_options.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
 #include "answer/next_command.h"

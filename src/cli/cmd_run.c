@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/library.h"
-#include "cli/rank.h"
+#include "cli/library_path.h"
+#include "cli/mpi_rank.h"
 #include "cli/run_merge.h"
 #include "cli/run_options.h"
 #include "cli/run_summary.h"

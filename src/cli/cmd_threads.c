@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/peak_lines.h"
+#include "cli/peak_options.h"
 #include "cli/picture.h"
 #include "export/threads_plot.h"
 #include "answer/threads.h"
-#include "model/known.h"
+#include "model/imported.h"
 
 #define TEXT_ROWS 20
 

@@ -9,7 +9,7 @@
 
 #include "base/say.h"
 #include "cli/command.h"
-#include "cli/peak_lines.h"
+#include "cli/peak_options.h"
 #include "cli/terminal.h"
 #include "answer/tree.h"
 #include "answer/peaks.h"

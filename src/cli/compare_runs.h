@@ -1,7 +1,7 @@
 /*
  * compare_runs: makes the recordings that `tidemark compare` compares: a program alone, then
  * several times at once. Each of the two is one session, in a process of its own (session.h allows
- * only one), which records what the process of copies.h starts.
+ * only one), which records what the process of compare_copies.h starts.
  */
 #ifndef TIDE_CLI_COMPARE_RUNS_H
 #define TIDE_CLI_COMPARE_RUNS_H
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "cli/copies.h"
+#include "cli/compare_copies.h"
 #include "collect/sampling/perf.h"
 
 struct compare_runs {

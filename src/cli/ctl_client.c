@@ -13,6 +13,7 @@
 #include "base/say.h"
 #include "base/strbuf.h"
 #include "collect/attach/inject.h"
+#include "collect/attach/remote_environment.h"
 
 static char *read_whole(const char *path, size_t *size)
 {
@@ -39,11 +40,8 @@ static const char *variable(const char *block, size_t size, const char *name)
     return NULL;
 }
 
-static bool find_by_environment(pid_t pid, struct ctl_client *out)
+static bool find_in(const char *block, size_t size, pid_t pid, struct ctl_client *out)
 {
-    size_t size;
-    char *path = xasprintf("/proc/%d/environ", (int)pid);
-    char *block = read_whole(path, &size);
     const char *socket = variable(block, size, WIRE_ENV_SOCKET);
     const char *key = variable(block, size, WIRE_ENV_KEY);
     bool found =
@@ -53,7 +51,26 @@ static bool find_by_environment(pid_t pid, struct ctl_client *out)
         strcpy(out->socket, socket);
         memcpy(out->key, key, WIRE_KEY_SIZE);
     }
+    return found;
+}
+
+static bool find_by_environment(pid_t pid, struct ctl_client *out)
+{
+    size_t size;
+    char *path = xasprintf("/proc/%d/environ", (int)pid);
+    char *block = read_whole(path, &size);
+    bool found = find_in(block, size, pid, out);
     free(path);
+    free(block);
+    return found;
+}
+
+/* Of a program that has overwritten its environment with a title for ps. */
+static bool find_by_memory(pid_t pid, struct ctl_client *out)
+{
+    size_t size;
+    char *block = remote_environment(pid, "TIDEMARK_", &size);
+    bool found = find_in(block, size, pid, out);
     free(block);
     return found;
 }
@@ -65,8 +82,10 @@ static bool find_by_child(pid_t pid, struct ctl_client *out)
     char *path = xasprintf("/proc/%d/task/%d/children", (int)pid, (int)pid);
     char *children = read_whole(path, &size), *rest = children;
     bool found = false;
-    for (char *word; !found && (word = strtok_r(rest, " \n", &rest));)
-        found = find_by_environment((pid_t)strtol(word, NULL, 10), out);
+    for (char *word; !found && (word = strtok_r(rest, " \n", &rest));) {
+        pid_t child = (pid_t)strtol(word, NULL, 10);
+        found = find_by_environment(child, out) || find_by_memory(child, out);
+    }
     free(path);
     free(children);
     return found;
@@ -95,7 +114,8 @@ pid_t ctl_client_pid(const char *word)
 
 int ctl_client_begin(pid_t pid, struct ctl_client *out, struct err *err)
 {
-    if (!find_attached(pid, out) && !find_by_environment(pid, out) && !find_by_child(pid, out))
+    if (!find_attached(pid, out) && !find_by_environment(pid, out) && !find_by_memory(pid, out) &&
+        !find_by_child(pid, out))
         return err_set(err, -ESRCH,
                        "process %d is not being recorded, or is not yours; start it with 'tidemark "
                        "run'",

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/copies.h"
+#include "cli/compare_copies.h"
 #include "cli/version.h"
 
 static const struct command {

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "cli/rank.h"
+#include "cli/mpi_rank.h"
 
 struct run_merge {
     struct rank rank;

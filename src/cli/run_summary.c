@@ -134,6 +134,7 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
 {
     if (p->pid == r->profiles.items[0].pid)
         return;
+    size_t start = b->size;
     strbuf_printf(b, "  these figures are of process %u (", (unsigned)p->pid);
     summary_short_command(p, 30, b);
     const char *why = summary_why_chosen(r, p);
@@ -142,16 +143,8 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
         strbuf_puts(b, "; ");
         summary_ending(p, b);
     }
+    wrap_since(b, start, 4, STYLE_WIDTH);
     strbuf_putc(b, '\n');
-}
-
-/* A program that a process executes has a profile of its own, but is no further process. */
-static size_t other_processes(const struct recording *r)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < r->profiles.count; i++)
-        count += !r->profiles.items[i].execed;
-    return count ? count - 1 : 0;
 }
 
 /* Adds what was recorded about the program, for the first lines. */
@@ -167,9 +160,9 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
         say(b, "%N allocation(s) in ", f->allocations);
     }
     unit_time(b, p->duration_ns);
-    if (other_processes(r->recording)) {
-        say(b, " (and %N more process(es))", (int64_t)other_processes(r->recording));
-    }
+    size_t processes = summary_process_count(r->recording);
+    if (processes > 1)
+        say(b, " (and %N more process(es))", processes - 1);
     const struct profile *program = answer_program(r->recording);
     if (program->signal) {
         strbuf_puts(b, ", ");

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "export/export.h"
-#include "model/known.h"
+#include "model/imported.h"
 
 #define COSTS (2 * STACK_COLUMNS)
 #define ROOT  "[all]"

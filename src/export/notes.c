@@ -4,7 +4,7 @@
 #include "answer/imported.h"
 #include "base/say.h"
 #include "export/export.h"
-#include "model/known.h"
+#include "model/imported.h"
 
 /* The process that is exported; the first one for formats that hold all. */
 static const struct profile *profile_of(const struct export *e, const struct export_format *f)

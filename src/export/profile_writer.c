@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 
 static const struct profile_names names[METRICS] = {
     [METRIC_LIVE] = {"inuse_objects", "inuse_space"},

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/sampled.h"
 #include "model/combined_profile.h"
 #include "model/spread.h"

@@ -11,7 +11,7 @@
 
 #include "model/aggregate.h"
 #include "model/histogram.h"
-#include "model/merged.h"
+#include "model/joined_tree.h"
 #include "model/process_choice.h"
 
 struct answer {

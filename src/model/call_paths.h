@@ -26,7 +26,7 @@ struct call_numbers {
     size_t count, capacity;
 };
 
-/* Calls with equal paths from the root, merged to one node (model/merged.h); built when first
+/* Calls with equal paths from the root, merged to one node (model/joined_tree.h); built when first
  * needed. */
 struct merged_paths {
     uint32_t *of_call;      /* call -> node; NULL: not built yet */

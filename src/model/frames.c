@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "model/call_paths.h"
 #include "model/kept_frames.h"
-#include "model/name.h"
+#include "model/function_name.h"
 #include "model/presets.h"
 #include "model/rust_name.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/not_recorded.h"
 #include "store/buckets.h"
 
 #define NO_ROW UINT32_MAX
@@ -39,6 +40,9 @@ int histograms_check(const struct profile *p, const struct query *q, const struc
         return err_set(err, -EINVAL,
                        "--histogram %s is known for the whole run only; leave out --since and --at",
                        kind);
+    if (!p->has_histograms && not_recorded(p, &(size_t){0}) == RECORDED_NOTHING)
+        return err_set(err, -ENODATA,
+                       "this recording has no histograms: no allocation was recorded");
     if (!p->has_histograms)
         return err_set(err, -ENODATA,
                        "this recording has no histograms: it was made by an older tidemark, or cut "

@@ -12,7 +12,7 @@
 #define TIDE_MODEL_HISTOGRAM_H
 
 #include "model/answer_rows.h"
-#include "model/merged.h"
+#include "model/joined_tree.h"
 
 struct bucket {
     uint64_t from, to;     /* bytes or ns, `to` exclusive; UINT64_MAX: no end */

@@ -8,6 +8,9 @@
 
 #define LEAST_BYTES ((uint64_t)8 << 20)
 #define LEAST_SHARE 4 /* a quarter of resident memory */
+/* The footprint is of another moment. Mappings that exceed what is resident beside the rest by no
+ * more than this factor count as resident. */
+#define SLACK 1.1
 
 static const struct stamp *highest_stamp(const struct profile *p)
 {
@@ -19,6 +22,40 @@ static const struct stamp *highest_stamp(const struct profile *p)
         if (!best || p->marks.items[i].stamp.rss_bytes > best->rss_bytes)
             best = &p->marks.items[i].stamp;
     return best;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static const struct footprint *nearest_footprint(const struct profile *p, uint64_t time_ns)
+{
+    const struct footprint *best = NULL;
+    for (size_t i = 0; i < p->footprints.count; i++) {
+        const struct footprint *f = &p->footprints.items[i];
+        if (!best || apart(f->time_ns, time_ns) < apart(best->time_ns, time_ns))
+            best = f;
+    }
+    return best;
+}
+
+/* Anonymous memory that the program did not map itself: the heap, with what its allocator keeps,
+ * stacks, data of libraries, the recorder's own. */
+static uint64_t not_mapped(const struct profile *p, const struct stamp *s)
+{
+    static const enum footprint_part others[] = {PART_STACKS, PART_DATA, PART_RECORDER, PART_ARENAS,
+                                                 PART_UNKNOWN};
+    const struct footprint *f = nearest_footprint(p, s->time_ns);
+    if (!f)
+        return s->live_bytes;
+    /* Blocks that were live at one of the two moments may be free at the other. */
+    uint64_t heap =
+        f->parts[PART_LIVE] + f->parts[PART_ROUNDING] + f->parts[PART_HELD] + f->parts[PART_FREE];
+    uint64_t bytes = heap > s->live_bytes ? heap : s->live_bytes;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        bytes += f->parts[others[i]];
+    return bytes;
 }
 
 static bool is_python(const char *module)
@@ -77,9 +114,10 @@ struct mapped_by mapped_by(const struct profile *p)
 {
     const struct stamp *s = highest_stamp(p);
     struct mapped_by out = {0};
-    if (!s || s->anon_bytes <= s->live_bytes || p->together)
+    uint64_t others = s ? not_mapped(p, s) : 0;
+    if (!s || s->anon_bytes <= others || p->together)
         return out;
-    uint64_t beside = s->anon_bytes - s->live_bytes, most = 0;
+    uint64_t beside = s->anon_bytes - others, most = 0;
     int64_t *bytes = mapped_bytes(p, s->time_ns);
     for (size_t i = 0; i < p->modules.count; i++) {
         if (bytes[i] <= 0 || (uint64_t)bytes[i] <= most)
@@ -91,7 +129,7 @@ struct mapped_by mapped_by(const struct profile *p)
         out.module = name;
     }
     free(bytes);
-    out.bytes = most < beside ? most : beside;
+    out.bytes = (double)most <= SLACK * (double)beside ? most : beside;
     out.rss_bytes = s->rss_bytes;
     out.heap_bytes = s->live_bytes;
     out.time_ns = s->time_ns;

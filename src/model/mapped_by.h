@@ -6,8 +6,9 @@
  * resident memory, a summary of the heap alone is misleading.
  *
  * The figures are of the moment at which the collector saw the highest resident memory. Only
- * anonymous memory beyond the live heap counts, not mapped files and not address space that was
- * only reserved. CPython's arenas are reported elsewhere (model/arenas_at.h) and left out here.
+ * anonymous memory counts, less the heap and what the nearest footprint explains otherwise: not
+ * mapped files, and not address space that was only reserved. CPython's arenas are reported
+ * elsewhere (model/arenas_at.h) and left out here.
  */
 #ifndef TIDE_MODEL_MAPPED_BY_H
 #define TIDE_MODEL_MAPPED_BY_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/sampled.h"
 
 /* A metric over intervals is a signed sum of columns; -1 as a column ends the list. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/mark_rows.h"
 
 static uint64_t boundary_ns(const struct profile *p, size_t intervals)

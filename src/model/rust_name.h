@@ -11,7 +11,7 @@
 #ifndef TIDE_MODEL_RUST_NAME_H
 #define TIDE_MODEL_RUST_NAME_H
 
-#include "model/name.h"
+#include "model/function_name.h"
 
 bool rust_name_is_std(struct name_part bare);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "model/known.h"
+#include "model/imported.h"
 #include "model/measure.h"
 
 static void add_row(struct sampled_totals *t, const struct profile *p, const struct site *s,

@@ -16,7 +16,7 @@
 #define TIDE_MODEL_SPREAD_H
 
 #include "model/answer_rows.h"
-#include "model/merged.h"
+#include "model/joined_tree.h"
 #include "store/merge.h"
 
 struct answer;

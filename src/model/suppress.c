@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "model/name.h"
+#include "model/function_name.h"
 #include "model/pattern.h"
 
 #define FILE_SIZE_MAX (16u << 20)

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/accounts_memory.h"
-#include "record/nodes.h"
+#include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/shared_window.h"
 
@@ -44,16 +44,12 @@ static bool window_map(unsigned window)
     return true;
 }
 
-/* Checked once per tick, because it takes system calls. */
-static bool may_map(unsigned window)
+/* false: there is no memory, or there was none in this tick. */
+static bool try_to_map(unsigned window)
 {
     uint32_t tick = atomic_load_explicit(&accounts.header->tick, memory_order_relaxed);
-    if (atomic_load_explicit(&accounts.refused, memory_order_relaxed) == tick)
-        return false;
-    if (window_map(window))
-        return true;
-    atomic_store_explicit(&accounts.refused, tick, memory_order_relaxed);
-    return false;
+    return !refusal_holds(&accounts.refusal, tick) &&
+           refusal_note(&accounts.refusal, tick, window_map(window));
 }
 
 uint32_t accounts_claim(uint32_t count)
@@ -63,7 +59,7 @@ uint32_t accounts_claim(uint32_t count)
         if (first > accounts.limit - count)
             return 0;
         for (unsigned w = 1; w <= accounts_window(first + count - 1); w++)
-            if (!atomic_load_explicit(&accounts.windows[w], memory_order_acquire) && !may_map(w))
+            if (!atomic_load_explicit(&accounts.windows[w], memory_order_acquire) && !try_to_map(w))
                 return 0;
     } while (!atomic_compare_exchange_weak(&accounts.totals->accounts_end, &first, first + count));
     return first;
@@ -82,7 +78,7 @@ static uint32_t claim_spare(void)
 
 bool accounts_reset(struct wire_header *h, char *first)
 {
-    atomic_store(&accounts.refused, 0);
+    refusal_clear(&accounts.refusal);
     stack_accounts_reset();
     accounts.header = h;
     accounts.totals = &h->totals;
@@ -231,7 +227,7 @@ __attribute__((noinline, cold)) uint32_t account_cut(struct thread *t, uint32_t 
 {
     uint32_t number = 0;
     if (stack < WIRE_CUT_FIRST)
-        number = account_of_stack(t, nodes_cut_of(stack), flags);
+        number = account_of_stack(t, stack_tree_cut_of(stack), flags);
     if (!number)
         number = account_of_stack(t, WIRE_CUT_ROOT, flags);
     if (!number)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "record/block_index.h"
-#include "record/chunk.h"
+#include "record/glibc_chunk.h"
 #include "wire/accounts.h"
 
 struct thread;

@@ -6,6 +6,7 @@
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
 
 #include "record/recorder.h"
+#include "record/refusal.h"
 #include "record/stack_accounts.h"
 
 #define ACCOUNTS_WINDOW_BITS 13 /* WIRE_ACCOUNTS_FIRST */
@@ -19,7 +20,7 @@ struct accounts_memory {
     _Atomic uintptr_t windows[ACCOUNTS_WINDOWS];
     _Atomic uint32_t owners;
     uint32_t limit, first_era;
-    _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
+    struct refusal refusal;
 };
 extern struct accounts_memory accounts;
 

@@ -17,7 +17,7 @@
 #include "record/libc.h"
 #include "record/loaded.h"
 #include "record/next.h"
-#include "record/nodes.h"
+#include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/recorder.h"
 #include "record/routes.h"
@@ -308,7 +308,7 @@ static struct wire_header *drop_segments(void)
         sys_call(SYS_munmap, segments[i].start + kept, segments[i].size - kept);
     }
     segment_count = 0;
-    nodes_drop();
+    stack_tree_drop();
     accounts_drop();
     return (void *)segments[0].start;
 }
@@ -368,7 +368,7 @@ bool recorder_connect(void)
     }
     if (!recorder.rules)
         recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
-    if (!recorder.rules || !nodes_reset(h) || !modules_reset() || !sample_reset(h) ||
+    if (!recorder.rules || !stack_tree_reset(h) || !modules_reset() || !sample_reset(h) ||
         !accounts_reset(h, first_accounts) || h->first_era < request.first_era) {
         recorder_stop();
         return false;

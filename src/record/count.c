@@ -207,7 +207,7 @@ static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t fr
                                                   const struct indexed *old, uint64_t size,
                                                   uint32_t account, uint32_t era, bool by_realloc)
 {
-    if (UNLIKELY(t->end - t->at < 7) && !thread_spare_room(t)) {
+    if (UNLIKELY(t->end - t->at < 7) && !ring_spare_room(t)) {
         atomic_fetch_add_explicit(&t->ring->growths_left_out, 1, memory_order_relaxed);
         return;
     }

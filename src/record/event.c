@@ -2,18 +2,18 @@
  * record. */
 #include <sys/syscall.h>
 
-#include "record/nodes.h"
+#include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/count.h"
 
 /* Only the walk's innermost frames, if there is no memory for all of them. */
 static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
 {
-    uint64_t frames[NODES_CUT_FRAMES];
-    uint32_t kept = w->count < NODES_CUT_FRAMES ? w->count : NODES_CUT_FRAMES;
+    uint64_t frames[STACK_TREE_CUT];
+    uint32_t kept = w->count < STACK_TREE_CUT ? w->count : STACK_TREE_CUT;
     for (uint32_t i = 0; i < kept; i++)
         frames[i] = w->frames[w->count - kept + i].address;
-    return nodes_cut(frames, kept);
+    return stack_tree_cut(frames, kept);
 }
 
 /* The number of the frames that the walk has found; those from `first` on have none yet. */
@@ -27,7 +27,7 @@ static uint32_t walk_number(struct thread *t, uint32_t first)
         t->path[n++] = w->root == WALK_TRUNCATED ? WIRE_NODE_TRUNCATED : WIRE_NODE_INCOMPLETE;
     for (uint32_t i = 0; i < count; i++)
         t->path[n + i] = w->frames[first + i].address;
-    uint32_t number = nodes_extend(caller, t->path, n + count, t->path_ids);
+    uint32_t number = stack_tree_extend(caller, t->path, n + count, t->path_ids);
     if (UNLIKELY(!number || t->hashed))
         return number ? number : cut_number(w);
     for (uint32_t i = 0; i < count; i++)
@@ -208,8 +208,8 @@ static uint32_t below(uint32_t stack, uint64_t frame)
 {
     uint32_t id;
     if (LIKELY(stack < WIRE_CUT_FIRST))
-        stack = nodes_extend(stack, &frame, 1, &id);
-    return LIKELY(stack && stack < WIRE_CUT_FIRST) ? stack : nodes_cut(&frame, 1);
+        stack = stack_tree_extend(stack, &frame, 1, &id);
+    return LIKELY(stack && stack < WIRE_CUT_FIRST) ? stack : stack_tree_cut(&frame, 1);
 }
 
 /*

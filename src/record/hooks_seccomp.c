@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/cpu_timer.h"
-#include "record/nodes.h"
+#include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/recorder.h"
 
@@ -17,7 +17,7 @@ static bool confine(void)
     if (atomic_load(&recorder.confined) ||
         (tls.thread && tls.thread->tick && sys_call(SYS_getpid) != (long)recorder.pid))
         return false;
-    nodes_prepare();
+    stack_tree_prepare();
     cpu_timer_stop(); /* the filter may not let a handler return */
     atomic_store(&recorder.confined, true);
     return true;

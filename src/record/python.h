@@ -1,17 +1,19 @@
 /*
  * python: the frames of CPython at an allocation, read from the interpreter's own structures.
  *
- *   python.c         finds the interpreter; merging with the native frames
+ *   python.c         finds the interpreter
  *   python_layout.c  where things are in which version
  *   python_frames.c  the thread's state and its chain of frames, at the cost of reading it once
+ *   python_merge.c   one stack of native and Python frames
  *   python_code.c    what a code object is called: reported to the collector once
  *   python_name.c    what the thread is called
  *
  * The thread reads only its own state, at a moment when it is in a call (the allocation), so what
  * it finds stands still. A sample of CPU time (cpu_timer.h) comes at any moment: there the frames
  * that the interpreter may be changing are proven first, page by page. Nothing of the interpreter
- * is called but functions that return a pointer, and nothing is changed. What cannot be vouched for (another version, a build with other
- * structures, another thread finalising) is not read: stacks are then native alone.
+ * is called but functions that return a pointer, and nothing is changed. What is not certain (another
+ * version, a build with other structures, another thread finalising) is not read: stacks are then
+ * native alone.
  *
  * Frames are remembered as the walk's are (unwind/walk.h), and proven by reading them again: a
  * frame's address, its code, how far it is, and its caller. A code object is known by its address

@@ -289,6 +289,14 @@ void exit_python_ends(void); /* its interpreter is about to free its objects */
 /* hooks_malloc.c */
 void own_free(void *p); /* our free, whoever else defines one */
 
+/* ring.c */
+/* Takes another chunk; false: there is none, and so many events are lost. */
+bool ring_room(struct thread *t, unsigned events);
+/* The same for records that may be dropped: never waits, and leaves a quarter of the room to
+ * others. */
+bool ring_spare_room(struct thread *t);
+void ring_recover(struct thread *t);
+
 /* thread.c */
 #define THREAD_NAME_SIZE 128                  /* bytes of a name that are reported */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
@@ -296,11 +304,6 @@ struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we ar
 void thread_tick(struct thread *t);           /* the shared tick moved */
 /* This thread has advanced it to `tick`: it reports what it has counted before. */
 void thread_interval_ends(struct thread *t, uint32_t tick);
-/* Takes another chunk; false: there is none, and so many events are lost. */
-bool thread_room(struct thread *t, unsigned events);
-/* The same for records that may be dropped: never waits, and leaves a quarter of the room to
- * others. */
-bool thread_spare_room(struct thread *t);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that did not end normally */
 void thread_check_name(void);          /* the last chance to read its name from Python */
@@ -529,13 +532,13 @@ static inline __attribute__((always_inline)) void thread_leave(void)
 
 static inline bool event_room(struct thread *t, unsigned words)
 {
-    return LIKELY(t->end - t->at >= (ptrdiff_t)words) || thread_room(t, 1);
+    return LIKELY(t->end - t->at >= (ptrdiff_t)words) || ring_room(t, 1);
 }
 
 /* For what is no event: it is missed without being counted. */
 static inline bool remark_room(struct thread *t, unsigned words)
 {
-    return t->end - t->at >= (ptrdiff_t)words || thread_room(t, 0);
+    return t->end - t->at >= (ptrdiff_t)words || ring_room(t, 0);
 }
 
 static inline void event_word(struct thread *t, uint64_t word)

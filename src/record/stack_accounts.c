@@ -4,9 +4,10 @@
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
+#include "record/refusal.h"
 
 _Atomic uintptr_t stack_accounts_windows[WIRE_WINDOWS - 1];
-static _Atomic uint32_t refused; /* the tick at which there was no memory, or 0 */
+static struct refusal refusal;
 
 static uintptr_t bytes_before(unsigned window)
 {
@@ -41,17 +42,14 @@ _Atomic uint32_t *stack_accounts_map(uint32_t stack)
     uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_relaxed);
     if (window >= WIRE_WINDOWS - 1 || stack_accounts_at(stack))
         return stack_accounts_at(stack);
-    /* Tried once per tick, because it takes system calls. */
-    if (atomic_load_explicit(&refused, memory_order_relaxed) == tick)
-        return NULL;
-    if (!window_map(window))
-        atomic_store_explicit(&refused, tick, memory_order_relaxed);
+    if (!refusal_holds(&refusal, tick))
+        refusal_note(&refusal, tick, window_map(window));
     return stack_accounts_at(stack);
 }
 
 void stack_accounts_reset(void)
 {
-    atomic_store(&refused, 0);
+    refusal_clear(&refusal);
     for (unsigned i = 0; i < WIRE_WINDOWS - 1; i++) {
         uintptr_t window = atomic_load(&stack_accounts_windows[i]);
         if (window) /* zeroes it */

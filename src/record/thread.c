@@ -25,9 +25,8 @@ __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 extern void *__libc_stack_end;
 
-#define NAME_CHECKS     16
-#define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
-#define STACK_MOST      (UINT64_C(1) << 30)
+#define NAME_CHECKS 16
+#define STACK_MOST  (UINT64_C(1) << 30)
 
 static struct thread *free_threads; /* their rings are theirs for good */
 static struct thread *all_threads[65535];
@@ -392,113 +391,14 @@ struct thread *thread_sync(struct thread *t)
     return t;
 }
 
-/* Enters the next chunk, if one is free: the lowest, which is most likely in the cache. */
-static bool next_chunk(struct thread *t)
-{
-    struct wire_ring *ring = t->ring;
-    uint64_t read = atomic_load_explicit(&ring->read, memory_order_acquire) / WIRE_CHUNK_WORDS;
-    for (; t->chunk_freed < read && t->chunk_freed < t->chunk; t->chunk_freed++)
-        t->free_chunks |= 1u << (atomic_load(&ring->order[t->chunk_freed % WIRE_ORDER]) & 31);
-    if (!t->free_chunks)
-        return false;
-    unsigned chunk = (unsigned)__builtin_ctz(t->free_chunks);
-    t->free_chunks &= ~(1u << chunk);
-    atomic_store_explicit(&ring->order[t->chunk % WIRE_ORDER], (uint8_t)chunk,
-                          memory_order_relaxed);
-    t->at = (uint64_t *)((char *)ring + WIRE_PAGE) + (size_t)chunk * WIRE_CHUNK_WORDS;
-    t->end = t->at + WIRE_CHUNK_WORDS;
-    t->bias = t->chunk * WIRE_CHUNK_WORDS - (uintptr_t)t->at / 8;
-    t->chunk++;
-    return true;
-}
-
-/*
- * What was written but not published was half an event: the ring continues where the collector will
- * read next. The cached stack may be half changed too.
- */
+/* The cached stack may be half changed, too. */
 void thread_recover(struct thread *t)
 {
-    uint64_t written = atomic_load_explicit(&t->ring->written, memory_order_relaxed);
-    if (written == t->chunk * WIRE_CHUNK_WORDS) /* nothing in it yet, or it was being taken */
-        t->at = t->end;
-    else
-        t->at = (uint64_t *)((written - t->bias) * 8);
+    ring_recover(t);
     walk_forget(&t->walk);
     accounts_recover(t);
     spin_recover(&threads_lock);
     modules_recover();
     sample_recover();
     python_recover(t);
-}
-
-/*
- * We may neither sleep nor ask whether the collector lives. So the wait has an end; and once it was
- * in vain nobody waits, until there is room again.
- */
-static bool confined_room(struct thread *t, unsigned events)
-{
-    static _Atomic bool in_vain;
-    for (uint64_t i = 0; !atomic_load(&in_vain) && i < CONFINED_PAUSES; i++) {
-        if (next_chunk(t))
-            return true;
-        arch_pause();
-    }
-    bool room = next_chunk(t);
-    atomic_store(&in_vain, !room);
-    if (!room)
-        atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
-    return room;
-}
-
-static void end_chunk(struct thread *t)
-{
-    if (t->at != t->end) {
-        *t->at = WIRE_WORD(WIRE_PAD, 0, 0);
-        t->at = t->end;
-        event_publish(t);
-    }
-}
-
-bool thread_spare_room(struct thread *t)
-{
-    uint64_t read = atomic_load_explicit(&t->ring->read, memory_order_acquire);
-    uint64_t unread = atomic_load_explicit(&t->ring->written, memory_order_relaxed) - read;
-    if (unread > WIRE_RING_WORDS / 4 * 3)
-        return false;
-    end_chunk(t);
-    return next_chunk(t);
-}
-
-bool thread_room(struct thread *t, unsigned events)
-{
-    uint64_t nap_ns = 10000, waited_ns = 0;
-    end_chunk(t);
-    while (!next_chunk(t)) {
-        if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
-            return false;
-        if (recorder.header->on_full == WIRE_DROP) {
-            uint64_t dropped =
-                atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
-            if (dropped % 65536 == 65535 && !recorder_collector_alive())
-                recorder_stop();
-            return false;
-        }
-        if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
-            return confined_room(t, events);
-        struct {
-            long seconds, ns;
-        } nap = {0, (long)nap_ns};
-        if (!waited_ns)
-            atomic_fetch_add_explicit(&t->ring->waits, 1, memory_order_relaxed);
-        sys_call(SYS_nanosleep, &nap, 0L);
-        waited_ns += nap_ns;
-        if (nap_ns < 1000000)
-            nap_ns *= 2;
-        if (waited_ns >= 200000000) {
-            waited_ns = 1;
-            if (atomic_load(&recorder.header->detached) || !recorder_collector_alive())
-                recorder_stop();
-        }
-    }
-    return true;
 }

@@ -8,7 +8,7 @@
 #ifndef TIDE_STORE_PART_TABLE_H
 #define TIDE_STORE_PART_TABLE_H
 
-#include "store/chunk.h"
+#include "store/compressed_chunk.h"
 #include "store/recording.h"
 #include "store/rows.h"
 #include "store/writer.h"

@@ -5,7 +5,7 @@
 #ifndef TIDE_STORE_PARTS_H
 #define TIDE_STORE_PARTS_H
 
-#include "store/chunk.h"
+#include "store/compressed_chunk.h"
 #include "store/recording.h"
 #include "store/rows.h"
 

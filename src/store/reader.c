@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/chunk.h"
+#include "store/compressed_chunk.h"
 #include "store/parts.h"
 #include "store/rows.h"
 

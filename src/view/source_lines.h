@@ -5,7 +5,7 @@
 #ifndef TIDE_VIEW_SOURCE_LINES_H
 #define TIDE_VIEW_SOURCE_LINES_H
 
-#include "analyse/sources.h"
+#include "analyse/source_files.h"
 #include "base/strbuf.h"
 #include "store/recording.h"
 

@@ -171,7 +171,7 @@ def test_tree_in_leaks(t):
     profile = t.record(t.build("scenarios.c", "-O1", *API), "tree")
     text = t.run("leaks", profile)[0]
     entries = re.findall(r"^\d+\. (.*)", text, re.MULTILINE)
-    t.equal("one entry", entries, ["lost: 1.2 MiB in 6,400 blocks: 100 blocks of 16 B, and 1.2 MiB that only they lead to"])
+    t.equal("one entry", entries, ["lost: 1.2 MiB in 6,400 blocks: 100 blocks of 16 B, and 1.2 MiB that only these blocks lead to"])
     lost = [e for e in t.ask(profile, "leaks")["leaks"] if e["kind"] == "lost"]
     t.equal("data", [(e["bytes"], e["count"], e["indirect_bytes"], e["indirect_count"]) for e in lost],
             [(1600, 100, 100 * 63 * 200, 6300)])

@@ -89,6 +89,8 @@ def test_what_was_there_before(t):
         for command in ("report", "leaks"):
             words = " ".join(t.run(command, report_file)[0].split())
             t.true(command + " says what is known", "something pointed to each of the" in words and "types are not known" in words, words)
+        words = " ".join(t.run("findings", report_file)[0].split())
+        t.true("findings does not call them free", "free, or in blocks that were not recorded" in words and "free but kept" not in words, words)
         leaks = t.ask(report_file, "leaks")
         t.equal("leaks' JSON too", leaks["attached"], before)
         t.equal("nor was asked what points to them", t.report(Attached(t, p.pid, "--only-new").detach())["attached"]["before_reachability"], None)

@@ -179,6 +179,23 @@ def test_recording_that_ends_meanwhile(t, when):
     t.equal("said", said, "tidemark ctl: the recording of process %d has ended\n" % program.pid)
 
 
+def test_program_that_sets_its_title(t):
+    """redis, PostgreSQL and nginx overwrite what /proc/PID/environ shows; their environment is elsewhere then."""
+    go, profile = t.file("go"), t.file("p.tide")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", profile, "--", t.build("titled.c", "-O1"), go], stdout=subprocess.PIPE)
+    t.equal("it is ready", tool.stdout.readline(), b"ready\n")
+    with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
+        program = int(children.read().split()[0])
+    with open("/proc/%d/environ" % program, "rb") as environment:
+        t.true("nothing is left of it", b"TIDEMARK" not in environment.read())
+    for which, pid in (("the program", program), ("tidemark run", tool.pid)):
+        stdout, stderr, status = t.run("ctl", str(pid), "mark", "here")
+        t.equal("%s (%s)" % (which, stderr), (status, stdout.split(":")[0]), (0, "marked this moment"))
+    open(go, "w").close()
+    t.equal("exit status", tool.wait(), 0)
+    t.equal("both marks", [m["label"] for m in t.ask(profile, "marks")["marks"]], ["here", "here"])
+
+
 def test_recording_that_was_killed(t):
     run = Running(t, t.file("s.%I.tide"))
     program = int(t.plain("pgrep", "-x", "-P", str(run.tool.pid), "snapshots")[0])

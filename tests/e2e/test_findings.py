@@ -136,8 +136,8 @@ def run_python(t, how):
 def test_python_line_of_the_user(t):
     """What a library allocates is told with the line of the script, and the next command shows the peak."""
     profile, summary = run_python(t, "library")
-    place = "load own_lines.py:%d" % own_line("library")
-    held = re.search(r"^  at the peak %s holds (\d+\.\d) MiB of (\d+\.\d) MiB$" % place, summary, re.MULTILINE)
+    place = "own_lines.py:%d" % own_line("library")
+    held = re.search(r"^  at the peak load holds (\d+\.\d) MiB of (\d+\.\d) MiB: %s$" % place, summary, re.MULTILINE)
     t.true("in the summary", held and 23 < float(held.group(1)) <= float(held.group(2)) < 60, summary)  # the parts, and the whole
     following = re.search(r"^next: tidemark (.*)$", summary, re.MULTILINE).group(1)
     t.true("the peak comes next", following.startswith("report ") and "--metric peak" in following, following)

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "base/err.h"
-#include "model/name.h"
+#include "model/function_name.h"
 #include "symbol/demangle.h"
 
 static void take_apart(const char *name)

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "known.h"
 
@@ -36,13 +37,13 @@ SITE static void branch(int depth, unsigned path)
 
 static void limit_address_space(size_t more)
 {
-    unsigned long pages = 0;
+    unsigned long pages = 0, page = (unsigned long)sysconf(_SC_PAGESIZE);
     FILE *f = fopen("/proc/self/statm", "r");
 
     if (!f || fscanf(f, "%lu", &pages) != 1)
         abort();
     fclose(f);
-    setrlimit(RLIMIT_AS, &(struct rlimit){pages * 4096 + more, RLIM_INFINITY});
+    setrlimit(RLIMIT_AS, &(struct rlimit){pages * page + more, RLIM_INFINITY});
 }
 
 int main(int argc, char **argv)

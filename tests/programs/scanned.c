@@ -271,8 +271,9 @@ int main(int argc, char **argv)
         pthread_join(id, NULL);
     } else if (strcmp(mode, "untouched") == 0) {
         volatile char *large = malloc(1 << 20);
+        long page = sysconf(_SC_PAGESIZE);
         global = (void *)large;
-        large[5 * 4096] = large[6 * 4096] = 1;
+        large[5 * page] = large[6 * page] = 1;
     } else if (strcmp(mode, "undumpable") == 0) {
         lose(2050);
         prctl(PR_SET_DUMPABLE, 0);

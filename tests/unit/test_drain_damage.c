@@ -39,7 +39,7 @@ static const struct node *node_of_site(struct target *t, size_t site)
 }
 
 /* The profile's nodes are frames alone: slots that begin branches, or were never written, go. */
-static void test_nodes_of_the_profile(void **state)
+static void test_stack_tree_of_the_profile(void **state)
 {
     (void)state;
     struct ring r[3];
@@ -500,7 +500,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stack_states),
         cmocka_unit_test(test_bad_and_late_slots),
-        cmocka_unit_test(test_nodes_of_the_profile),
+        cmocka_unit_test(test_stack_tree_of_the_profile),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_page_that_is_late),
         cmocka_unit_test(test_modules),

@@ -5,8 +5,10 @@
 #include "analyse/places.h"
 #include "analyse/wrappers.h"
 #include "answer/findings.h"
+#include "answer/summary.h"
 
 #define PEAK (8u << 20)
+#define MIB  ((uint64_t)1 << 20)
 
 /* One function that holds live[i] at the i-th mark of `label`, after calls[i] more calls (NULL: one
  * if there is more). */
@@ -178,6 +180,103 @@ static void test_look_is_no_work(void **state)
     }
 }
 
+/* main freed 40 of 60 MiB; the allocator keeps 20 MiB on pages that also hold blocks of parse and of
+ * others. The first finding, if parse's blocks keep `pinned` of these. */
+static enum finding_kind found_kept(uint64_t pinned, char **title)
+{
+    struct recording *r = recording_new();
+    r->complete = true;
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    fx_symbol_table(r, p);
+    uint32_t thread = fx_thread(p, 100, "main"), top = fx_node(p, 0, 0x1010);
+    uint32_t burst = fx_site(p, top, thread, DOMAIN_HEAP);
+    uint32_t small = fx_site(p, fx_node(p, top, 0x1020), thread, DOMAIN_HEAP);
+    fx_peaks(p, burst, 40 * MIB, 40, 40 * MIB, 40, MIB);
+    fx_interval(p, SECOND, 60 * MIB);
+    fx_row(p, burst, MIB, 40, 0, 0);
+    fx_row(p, small, 1024, 20 * 1024, 0, 0);
+    fx_interval(p, 2 * SECOND, 20 * MIB);
+    fx_row(p, burst, MIB, 0, 40, 0);
+    fx_interval(p, 9 * SECOND, 20 * MIB);
+    p->duration_ns = 9 * SECOND;
+    p->peak_bytes = 60 * MIB;
+    p->peak_time_ns = SECOND;
+    struct footprint *f = vec_push(&p->footprints);
+    *f = (struct footprint){.time_ns = 8 * SECOND,
+                            .exact = true,
+                            .rss_bytes = 50 * MIB,
+                            .live_bytes = 20 * MIB,
+                            .pin_count = 1};
+    f->parts[PART_LIVE] = 20 * MIB;
+    f->parts[PART_HELD] = 20 * MIB;
+    *vec_push(&p->pins) = (struct pin){.site = small, .pinned = pinned, .bytes = MIB};
+    struct query q = {.top = QUERY_ALL};
+    struct findings found;
+    struct err err = {{0}};
+    struct strbuf text = {0};
+    assert_int_equal(findings_init(&found, r, &q, &err), 0);
+    assert_true(found.list.count);
+    enum finding_kind kind = found.list.items[0].kind;
+    finding_title(&found, &found.list.items[0], &text);
+    *title = text.data;
+    findings_release(&found);
+    recording_free(r);
+    return kind;
+}
+
+static void test_no_function_keeps_much(void **state)
+{
+    (void)state;
+    char *title;
+    assert_int_equal(found_kept(3 * MIB, &title), FINDING_FRAGMENTED);
+    assert_string_equal(
+        title, "parse holds small blocks that keep 3.0 MiB of free memory, of 50.0 MiB resident");
+    free(title);
+    assert_int_equal(found_kept(MIB, &title), FINDING_RETAINED);
+    assert_string_equal(
+        title, "main freed most of 20.0 MiB that the allocator keeps, of 50.0 MiB resident");
+    free(title);
+}
+
+/* What xmalloc lost for one of its callers is not what xmalloc lost: the title names the caller. */
+static void test_title_names_the_caller(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"xmalloc loses 80.0 KiB in 20 blocks",
+                                         "xmalloc, called by parse, loses 80.0 KiB in 20 blocks"};
+    for (int callers = 1; callers <= 2; callers++) {
+        struct recording *r = recording_new();
+        r->complete = true;
+        struct profile *p = fx_profile(r, 100, 1, "./app");
+        fx_symbol_table(r, p);
+        fx_symbols(r, p, 0x1060, 1, (struct sym[]){{"xmalloc", "/bin/app", NULL, 0, 0}});
+        uint32_t thread = fx_thread(p, 100, "main"), top = fx_node(p, 0, 0x1010);
+        static const uint64_t addresses[] = {0x1020, 0x1050};
+        fx_interval(p, SECOND, PEAK);
+        for (int i = 0; i < callers; i++) {
+            uint32_t node = fx_node(p, fx_node(p, top, addresses[i]), 0x1060);
+            fx_row(p, fx_site(p, node, thread, DOMAIN_HEAP), 4096, 20, 0, 0);
+        }
+        p->duration_ns = SECOND;
+        p->peak_bytes = PEAK;
+        *vec_push(&p->scans) =
+            (struct scan){.kind = SCAN_END, .time_ns = SECOND, .intervals = 1, .row_count = 1};
+        *vec_push(&p->live) =
+            (struct live_row){.reach = REACH_LOST, .bytes = 20 * 4096, .blocks = 20, .last_ns = 1};
+        struct query q = {.top = QUERY_ALL};
+        struct findings f;
+        struct err err = {{0}};
+        struct strbuf title = {0};
+        assert_int_equal(findings_init(&f, r, &q, &err), 0);
+        assert_true(f.list.count && f.list.items[0].kind == FINDING_LEAK);
+        finding_title(&f, &f.list.items[0], &title);
+        assert_string_equal(title.data, titles[callers - 1]);
+        strbuf_release(&title);
+        findings_release(&f);
+        recording_free(r);
+    }
+}
+
 /* Whether something grew is not claimed where nothing could be compared. */
 static void test_too_few_moments(void **state)
 {
@@ -250,6 +349,39 @@ static void test_wrappers(void **state)
     expect_hint("app+0x60alloc", 2, 1000, 0, NULL); /* no name */
 }
 
+/* Two overloads of a wrapper, each from two callers: the hint names the function once. */
+static void test_overloads_of_a_wrapper(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    r->complete = true;
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    fx_symbol_table(r, p);
+    fx_symbols(r, p, 0x1060, 1,
+               (struct sym[]){{"os::malloc(unsigned long)", "/bin/app", NULL, 0, 0}});
+    fx_symbols(r, p, 0x1070, 1,
+               (struct sym[]){{"os::malloc(unsigned long, int)", "/bin/app", NULL, 0, 0}});
+    uint32_t thread = fx_thread(p, 100, "main"), top = fx_node(p, 0, 0x1010);
+    static const uint64_t leaves[] = {0x1060, 0x1070}, callers[] = {0x1020, 0x1050};
+    fx_interval(p, SECOND, PEAK);
+    for (int i = 0; i < 4; i++) {
+        uint32_t node = fx_node(p, fx_node(p, top, callers[i % 2]), leaves[i / 2]);
+        fx_row(p, fx_site(p, node, thread, DOMAIN_HEAP), 1000, 1, 0, 0);
+    }
+    p->duration_ns = SECOND;
+    struct query q = {.top = QUERY_ALL};
+    struct answer a;
+    struct strbuf out = {0};
+    struct style plain = {.width = 200};
+    fx_answer(&a, r, &q);
+    summary_wrappers(&a, &plain, &out);
+    assert_string_equal(out.data, "hint: 100.0 % is charged to os::malloc, which allocates for "
+                                  "others; to see for whom: --fold '^os::malloc([(<]|$)'\n");
+    strbuf_release(&out);
+    answer_release(&a);
+    recording_free(r);
+}
+
 /* A library without lines, called by a thread: that libc has lines does not make its code the
  * user's. */
 static void test_whose_code_it_is(void **state)
@@ -293,9 +425,12 @@ int main(void)
         cmocka_unit_test(test_builds_and_computes),
         cmocka_unit_test(test_too_few_moments),
         cmocka_unit_test(test_look_is_no_work),
+        cmocka_unit_test(test_title_names_the_caller),
+        cmocka_unit_test(test_no_function_keeps_much),
         cmocka_unit_test(test_own_labels),
         cmocka_unit_test(test_whose_code_it_is),
         cmocka_unit_test(test_wrappers),
+        cmocka_unit_test(test_overloads_of_a_wrapper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

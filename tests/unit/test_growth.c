@@ -127,8 +127,9 @@ static void add_footprint(struct profile *p, uint64_t i, uint64_t free_bytes, ui
 }
 
 /* 512 bytes are lost before each mark. Besides, resident memory gains "each" bytes at each mark,
- * which nothing explains. The first footprint is from after mark 31. */
-static struct recording *loses_a_little(uint64_t each)
+ * which nothing explains; and it is higher by "jump" at every tenth mark. The first footprint is from
+ * after mark 31. */
+static struct recording *loses_a_little(uint64_t each, uint64_t jump)
 {
     struct recording *r = recording_new();
     struct profile *p = fx_profile(r, 100, 1, "./app");
@@ -155,7 +156,7 @@ static struct recording *loses_a_little(uint64_t each)
                                                 .usable = LOST + 8,
                                                 .first_ns = i * SECOND - 1,
                                                 .last_ns = i * SECOND - 1};
-        uint64_t anonymous = MIB + 200 * KIB + i * LOST + kept(i, each);
+        uint64_t anonymous = MIB + 200 * KIB + i * LOST + kept(i, each) + (i % 10 ? 0 : jump);
         *vec_push(&p->marks) = (struct mark){.label = label,
                                              .name = strpool_get(&r->strings, label),
                                              .intervals = i,
@@ -198,7 +199,7 @@ static void expect_verdict(struct recording *r, const char *verdict, const char 
 static void test_kept_before_the_first_footprint(void **state)
 {
     (void)state;
-    expect_verdict(loses_a_little(2 * KIB), "leak", "It leaks 512 B per event: main",
+    expect_verdict(loses_a_little(2 * KIB, 0), "leak", "It leaks 512 B per event: main",
                    "3.0 KiB free in the allocator + 1.5 KiB not explained");
 }
 
@@ -207,9 +208,38 @@ static void test_kept_before_the_first_footprint(void **state)
 static void test_lost_beside_what_is_not_explained(void **state)
 {
     (void)state;
-    expect_verdict(loses_a_little(6 * KIB), "leak", "It leaks 512 B per event: main", "512 B lost");
-    expect_verdict(loses_a_little(60 * KIB), "growth", "most of it not explained. RSS +",
+    expect_verdict(loses_a_little(6 * KIB, 0), "leak", "It leaks 512 B per event: main",
+                   "512 B lost");
+    expect_verdict(loses_a_little(60 * KIB, 0), "growth", "most of it not explained. RSS +",
                    "KiB free in the allocator + 55.");
+}
+
+/* The answer says that RSS stays flat only if what it is about explains nearly all that RSS gained
+ * according to --why. */
+static void test_answer_and_account_agree_on_rss(void **state)
+{
+    (void)state;
+    for (uint64_t each = 0; each <= 8 * KIB; each += KIB) {
+        struct recording *r = loses_a_little(each, 0);
+        struct growth g;
+        assert_int_equal(growth_init(&g, r, &(struct growth_question){0}, &(struct err){0}), 0);
+        struct strbuf words = {0};
+        growth_answer(&g, &words);
+        if (g.rates.rss < 2 * LOST || strstr(words.data, "stays flat") ||
+            (!each && !strstr(words.data, " RSS gained another ")))
+            fail_msg("%s (RSS %+.0f)", words.data, g.rates.rss);
+        strbuf_release(&words);
+        growth_release(&g);
+        recording_free(r);
+    }
+}
+
+/* RSS rises and falls, and is much higher at the last mark than at the first: that is not flat. */
+static void test_rss_that_rises_and_falls(void **state)
+{
+    (void)state;
+    expect_verdict(loses_a_little(0, 20 * MIB), "leak", "It leaks 512 B per event: main",
+                   " RSS went from 3.2 MiB to 23.5 MiB");
 }
 
 /* Without marks: 32 bytes are lost now and then, while RSS gains 20 MiB in steps. Where RSS is flat,
@@ -249,7 +279,8 @@ static struct recording *loses_now_and_then(uint64_t step, uint64_t apart_ns)
 static void test_lost_without_marks(void **state)
 {
     (void)state;
-    expect_verdict(loses_now_and_then(0, SECOND), "leak", "It leaks 32 B per second: main", "");
+    expect_verdict(loses_now_and_then(0, SECOND), "leak", "It leaks 32 B per second: main",
+                   ". RSS otherwise stays flat.");
     expect_verdict(loses_now_and_then(0, SECOND / 1000), "leak",
                    "It leaked 1.8 KiB in 57.0 ms: main", "");
     expect_verdict(loses_now_and_then(4 * MIB, SECOND), "warm-up", "RSS rose by 20.0 MiB", "");
@@ -318,6 +349,8 @@ int main(void)
         cmocka_unit_test(test_lost_without_marks),
         cmocka_unit_test(test_other_processes),
         cmocka_unit_test(test_lost_beside_what_is_not_explained),
+        cmocka_unit_test(test_answer_and_account_agree_on_rss),
+        cmocka_unit_test(test_rss_that_rises_and_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

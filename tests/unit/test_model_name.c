@@ -1,6 +1,6 @@
 #include "test_model_fixture.h"
 
-#include "model/name.h"
+#include "model/function_name.h"
 #include "model/rust_name.h"
 #include "model/pattern.h"
 

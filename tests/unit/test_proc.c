@@ -23,9 +23,17 @@ static void test_stat(void **state)
     assert_u64_equal(got.start_ticks, 777);
     assert_u64_equal(got.stack_start, 0);
     assert_true(proc_parse_stat("42 (cat) S 7 42 42 0 -1 4194304 123 9 5 8 1 2 0 0 20 0 1 0 777 9 "
-                                "3 18446744073709551615 11 12 140722345 14\n",
+                                "3 18446744073709551615 11 12 140722345 14 0 0 0 0 0 0 0 0 17 1 0 "
+                                "0 0 0 0 18 19 20 21 22 23 24 0\n",
                                 &got));
     assert_u64_equal(got.stack_start, 140722345);
+    assert_u64_equal(got.environment_end, 24);
+    /* In the middle of exec it will change once more. */
+    assert_true(proc_parse_stat("42 (cat) S 7 42 42 0 -1 4194304 123 9 5 8 1 2 0 0 20 0 1 0 777 9 "
+                                "3 18446744073709551615 0 0 140722345 14 0 0 0 0 0 0 0 0 17 1 0 "
+                                "0 0 0 0 0 0 0 21 0 0 0 0\n",
+                                &got));
+    assert_u64_equal(got.stack_start, 0);
     /* A thread may be called anything, this too. */
     assert_true(proc_parse_stat("42 (a) R 1 (b) S 8 42 42 0 -1 4194304 1 9 2 8\n", &got));
     assert_int_equal(got.ppid, 8);

@@ -3,7 +3,7 @@
 
 #include "answer/report.h"
 #include "answer/summary.h"
-#include "answer/indent.h"
+#include "answer/tree_indent.h"
 #include "answer/text_table.h"
 #include "answer/units.h"
 #include "answer/wrap.h"

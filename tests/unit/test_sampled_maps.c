@@ -5,7 +5,7 @@
 
 #include "collect/naming/sampled_maps.h"
 #include "collect/sampling/touched_pages.h"
-#include "collect/counting/stack_tree.h"
+#include "collect/counting/sampled_tree.h"
 #include "machine/page.h"
 
 static struct code_file one, two;
@@ -119,27 +119,27 @@ static void test_kinds_of_faults(void **state)
     touched_pages_clear(&child);
 }
 
-static void test_stack_tree(void **state)
+static void test_sampled_tree(void **state)
 {
     (void)state;
-    struct stack_tree t = {0};
+    struct sampled_tree t = {0};
     struct profile p = {0};
     *vec_push(&p.nodes) = (struct node){0};
     *vec_push(&p.nodes) = (struct node){.parent = 0, .address = 77};
-    uint32_t a = stack_tree_child(&t, 0, 100), b = stack_tree_child(&t, a, 200);
-    uint32_t c = stack_tree_child(&t, 0, 200);
+    uint32_t a = sampled_tree_child(&t, 0, 100), b = sampled_tree_child(&t, a, 200);
+    uint32_t c = sampled_tree_child(&t, 0, 200);
     assert_int_equal(a, 1);
     assert_int_equal(b, 2);
     assert_int_equal(c, 3);
-    assert_int_equal(stack_tree_child(&t, a, 200), b);
-    assert_int_equal(stack_tree_child(&t, 0, 100), a);
-    uint32_t by = stack_tree_join(&t, &p);
+    assert_int_equal(sampled_tree_child(&t, a, 200), b);
+    assert_int_equal(sampled_tree_child(&t, 0, 100), a);
+    uint32_t by = sampled_tree_join(&t, &p);
     assert_int_equal(by, 1);
     assert_int_equal(p.nodes.count, 5);
     assert_int_equal(p.nodes.items[b + by].parent, a + by);
     assert_int_equal(p.nodes.items[c + by].parent, 0);
     assert_int_equal(p.nodes.items[b + by].address, 200);
-    stack_tree_release(&t);
+    sampled_tree_release(&t);
     vec_release(&p.nodes);
 }
 
@@ -149,7 +149,7 @@ int main(void)
         cmocka_unit_test(test_new_mappings_take_the_place_of_old_ones),
         cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_kinds_of_faults),
-        cmocka_unit_test(test_stack_tree),
+        cmocka_unit_test(test_sampled_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

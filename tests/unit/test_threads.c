@@ -75,11 +75,36 @@ static void test_frees_of_others(void **state)
     recording_free(r);
 }
 
+/* Of two threads, the peak is known better than the highest total of its interval. */
+static void test_peak_is_the_process_s(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 10, 1, "app");
+    fx_thread(p, 10, "main");
+    uint32_t site = fx_site(p, fx_node(p, 0, 0x1010), 0, DOMAIN_HEAP);
+    fx_interval(p, SECOND, 1101); /* too high */
+    fx_row(p, site, 100, 10, 4, 0);
+    fx_interval(p, 2 * SECOND, 900); /* too low */
+    fx_interval(p, 3 * SECOND, 600);
+    p->peak_bytes = 1100;
+    p->peak_time_ns = 2 * SECOND - 1;
+    struct threads t = lines_of(r);
+    assert_int_equal(t.moments, 4);
+    assert_int_equal(t.process[1], 1099);
+    assert_int_equal(t.process[2], 1100);
+    assert_int_equal(t.process[3], 600);
+    assert_int_equal(t.peak_bytes, 1100);
+    threads_release(&t);
+    recording_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_frees_of_others),
+        cmocka_unit_test(test_peak_is_the_process_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@ import {fit_points} from "./fit.js";
 import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
-import {rows_matching, sorted_rows} from "./table.js";
+import {rows_matching} from "./search.js";
+import {sorted_rows} from "./table.js";
 
 // all(100): main(90): f(60): g(30), f2(20); other(10)
 const answer = {boxes: 6, depth: [0, 1, 2, 3, 2, 1], start: [0, 0, 0, 0, 60, 90], width: [100, 90, 60, 30, 20, 10], name: [0, 1, 2, 3, 2, 4],

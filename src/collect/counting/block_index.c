@@ -22,7 +22,8 @@ static_assert(WIRE_STORED_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REA
 struct part {
     struct wire_index_part of;
     struct page_runs runs;
-    size_t run; /* the first run that does not end before the window */
+    size_t run;        /* the first run that does not end before the window */
+    uint64_t from, to; /* its slots of the window */
 };
 
 /* Which blocks are wanted of all, and what is done with each. */
@@ -44,60 +45,98 @@ struct window {
     VEC(uint64_t) near; /* the question's addresses, and where wide blocks begin that hold them */
     size_t next_near;   /* the first that is not before the window */
     uint64_t start;
-    uint64_t count;
+    uint32_t now;           /* the era */
+    uint32_t account, site; /* of the last block */
+    bool in_order;  /* blocks are read in the order of their addresses: each is visited at once */
+    uint64_t count; /* else: */
     uint64_t taken[PLACES / 64];
     struct block blocks[PLACES]; /* of each, `site` is the account */
 };
 
-static void window_put(void *context, const struct block *b, uint32_t account)
+/* Neighbours are often of one account: the site of the last is remembered. */
+static bool window_site(struct window *w, struct block *b)
+{
+    uint32_t account = b->site;
+    if (account == w->account) {
+        b->site = w->site;
+        return true;
+    }
+    if (!accounts_site(w->reading->target, account, &b->site))
+        return false;
+    w->account = account;
+    w->site = b->site;
+    return true;
+}
+
+static void window_visit(struct window *w, struct block *b)
+{
+    const struct question *q = w->question;
+    bool inherited = b->birth < w->first_era;
+    /* The program runs, and may be ahead of us. */
+    b->birth = b->birth < w->now ? b->birth : w->now;
+    if (q->skim && b->address >= w->wanted)
+        w->wanted = q->skim(q->context, b);
+    else if (!q->skim && (inherited || window_site(w, b)))
+        q->visit(q->context, b, inherited);
+}
+
+static void window_put(void *context, struct block *b)
 {
     struct window *w = context;
     uint64_t place = (b->address - w->start) / 8;
     if (place >= PLACES)
         return;
+    if (w->in_order) {
+        window_visit(w, b);
+        return;
+    }
     uint64_t bit = UINT64_C(1) << place % 64;
     if (w->taken[place / 64] & bit && w->blocks[place].birth > b->birth)
         return; /* a free was missed, and this is the older block */
     w->count++;
     w->taken[place / 64] |= bit;
     w->blocks[place] = *b;
-    w->blocks[place].site = account;
 }
 
-static void window_visit(struct window *w)
+static void window_visit_all(struct window *w)
 {
     if (!w->count)
         return;
     for (size_t i = 0; i < PLACES / 64; i++)
-        for (; w->taken[i]; w->taken[i] &= w->taken[i] - 1) {
-            struct block *b = &w->blocks[i * 64 + (unsigned)__builtin_ctzll(w->taken[i])];
-            bool inherited = b->birth < w->first_era;
-            uint32_t now = eras_now(&w->reading->target->eras);
-            /* The program runs, and may be ahead of us. */
-            b->birth = b->birth < now ? b->birth : now;
-            const struct question *q = w->question;
-            if (q->skim && b->address >= w->wanted)
-                w->wanted = q->skim(q->context, b);
-            else if (!q->skim &&
-                     (inherited || accounts_site(w->reading->target, b->site, &b->site)))
-                q->visit(q->context, b, inherited);
-        }
+        for (; w->taken[i]; w->taken[i] &= w->taken[i] - 1)
+            window_visit(w, &w->blocks[i * 64 + (unsigned)__builtin_ctzll(w->taken[i])]);
     w->count = 0;
 }
 
-static void window_read(struct window *w, struct part *p)
+/* Has the part contents in the window? */
+static bool part_begin(struct part *p, uint64_t window)
 {
     uint32_t bytes = wire_slot_bytes(p->of.granule_bits);
-    uint64_t in = w->start - (p->of.region << WIRE_REGION_BITS);
-    uint64_t from = p->of.slots + (in >> p->of.granule_bits) * bytes;
-    uint64_t to = from + (WINDOW >> p->of.granule_bits) * bytes;
-    while (p->run < p->runs.items.count && p->runs.items.items[p->run].end <= from)
+    uint64_t in = window - (p->of.region << WIRE_REGION_BITS);
+    p->from = p->of.slots + (in >> p->of.granule_bits) * bytes;
+    p->to = p->from + (WINDOW >> p->of.granule_bits) * bytes;
+    while (p->run < p->runs.items.count && p->runs.items.items[p->run].end <= p->from)
         p->run++;
-    for (size_t i = p->run; i < p->runs.items.count && p->runs.items.items[i].start < to; i++) {
+    return p->run < p->runs.items.count && p->runs.items.items[p->run].start < p->to;
+}
+
+static void part_read(struct window *w, const struct part *p)
+{
+    for (size_t i = p->run; i < p->runs.items.count && p->runs.items.items[i].start < p->to; i++) {
         const struct page_run *run = &p->runs.items.items[i];
-        block_reading_run(w->reading, &p->of, run->start > from ? run->start : from,
-                          run->end < to ? run->end : to);
+        block_reading_run(w->reading, &p->of, run->start > p->from ? run->start : p->from,
+                          run->end < p->to ? run->end : p->to);
     }
+}
+
+/* Slots of one part that have no address in them are in order, and no two are for one address. */
+static void window_read(struct window *w, struct part *const *parts, size_t count)
+{
+    w->now = eras_now(&w->reading->target->eras);
+    w->in_order = count == 1 && parts[0]->of.granule_bits <= WIRE_SMALL_BITS;
+    for (size_t i = 0; i < count; i++)
+        part_read(w, parts[i]);
+    window_visit_all(w);
 }
 
 /* May a block that begins in the window, and is not a large one, hold one of the addresses? */
@@ -141,11 +180,14 @@ static void read_region(struct window *w, const struct wire_index_part *parts, s
         w->start = region + at;
         if (w->start + WINDOW <= w->wanted)
             continue;
+        struct part *with_contents[WIRE_CLASSES];
         bool is_near = window_is_near(w);
+        size_t contents = 0;
         for (size_t i = 0; i < used; i++)
-            if (is_near || all[i].of.granule_bits == WIRE_GRANULE_MOST)
-                window_read(w, &all[i]);
-        window_visit(w);
+            if ((is_near || all[i].of.granule_bits == WIRE_GRANULE_MOST) &&
+                part_begin(&all[i], w->start))
+                with_contents[contents++] = &all[i];
+        window_read(w, with_contents, contents);
     }
     for (size_t i = 0; i < WIRE_CLASSES; i++)
         vec_release(&all[i].runs.items);
@@ -187,6 +229,7 @@ static bool read_all(struct target *t, const struct question *q)
         goto out;
     w->reading = &k;
     w->question = q;
+    w->account = WIRE_ACCOUNT_ARENA; /* no block has this one */
     w->first_era = t->header->first_era;
     block_reading_find_wide(&k, true);
     if (q->addresses)
@@ -219,12 +262,10 @@ struct listing {
     VEC(struct block) blocks; /* of each, `site` is the account */
 };
 
-static void list(void *context, const struct block *b, uint32_t account)
+static void list(void *context, struct block *b)
 {
     struct listing *l = context;
-    struct block *listed = vec_push(&l->blocks);
-    *listed = *b;
-    listed->site = account;
+    *vec_push(&l->blocks) = *b;
 }
 
 /* Reads the table of recorded blocks; false: it cannot be read. */
@@ -379,19 +420,17 @@ bool block_index_near(struct target *t, const uint64_t *addresses, size_t count,
 /* The last block that begins at or before an address. */
 struct nearest {
     uint64_t address;
-    struct block block;
-    uint32_t account;
+    struct block block; /* `site` is the account */
     bool any;
 };
 
-static void keep_nearest(void *context, const struct block *b, uint32_t account)
+static void keep_nearest(void *context, struct block *b)
 {
     struct nearest *n = context;
     if (b->address > n->address || n->address - b->address >= (b->usable ? b->usable : 1) ||
         (n->any && b->address < n->block.address))
         return;
     n->block = *b;
-    n->account = account;
     n->any = true;
 }
 
@@ -458,7 +497,7 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
     struct nearest n;
     for (int freed = 0; freed < 2; freed++)
         if (find_holding(t, address, lowest, freed, &n) && n.block.birth >= t->header->first_era &&
-            accounts_site(t, n.account, &n.block.site)) {
+            accounts_site(t, n.block.site, &n.block.site)) {
             *out = n.block;
             return true;
         }

@@ -5,13 +5,20 @@
 #define PARTS_MOST (1u << 18)
 #define WIDE_MOST  (1u << 26)
 
+static inline void add(struct block_reading *k, uint64_t address, uint32_t account, uint32_t era,
+                       uint64_t size, uint64_t usable)
+{
+    struct block b = {
+        .address = address, .size = size, .usable = usable, .birth = era, .site = account};
+    if (account != WIRE_ACCOUNT_ARENA && size <= WIRE_LOW48 && usable >= size &&
+        address <= WIRE_LOW48)
+        k->found(k->context, &b);
+}
+
 void block_reading_add(struct block_reading *k, uint64_t address, uint32_t account, uint32_t era,
                        uint64_t size, uint64_t usable)
 {
-    struct block b = {.address = address, .size = size, .usable = usable, .birth = era};
-    if (account != WIRE_ACCOUNT_ARENA && size <= WIRE_LOW48 && usable >= size &&
-        address <= WIRE_LOW48)
-        k->found(k->context, &b, account);
+    add(k, address, account, era, size, usable);
 }
 
 static void add_word(struct block_reading *k, const struct wire_index_part *p, uint64_t number,
@@ -38,7 +45,7 @@ static void add_word(struct block_reading *k, const struct wire_index_part *p, u
         usable = WIRE_SLOT_APART(low) - p->spacing;
         size = usable - WIRE_SLOT_SLACK(low);
     }
-    block_reading_add(k, address, WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size, usable);
+    add(k, address, WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size, usable);
 }
 
 void block_reading_run(struct block_reading *k, const struct wire_index_part *p, uint64_t start,

@@ -21,8 +21,8 @@ struct target;
 
 #define BLOCK_READING_PIECE 65536 /* bytes that are read at a time */
 
-/* Called for each block that is read; its site is not known yet. */
-typedef void block_found(void *context, const struct block *b, uint32_t account);
+/* Called for each block that is read. Its site is not known yet: b->site is the account. */
+typedef void block_found(void *context, struct block *b);
 
 struct block_reading {
     block_found *found;

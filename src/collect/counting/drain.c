@@ -107,7 +107,7 @@ static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint6
         if (r->tick > limit || r->sequence > until)
             break;
     }
-    /* Pairs with the acquire load in thread_room(): the words may be written again. */
+    /* Pairs with the acquire load in ring_room(): the words may be written again. */
     atomic_store_explicit(&r->ring->read, r->at, memory_order_release);
 }
 

@@ -83,7 +83,7 @@ void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
 /* The accounts of a ledger, to be read as sites. `joined`: what to add to the nodes of samples
- * (collect/counting/stack_tree.h). */
+ * (collect/counting/sampled_tree.h). */
 struct ledger_sites {
     struct ledger *ledger;
     uint32_t joined;

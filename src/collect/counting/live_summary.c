@@ -25,26 +25,9 @@ void live_summary_begin(struct live_summary *s, const struct target *t, enum sca
         *vec_push(&s->era_ticks) = tick_of(t, &t->eras.eras.items[i]);
 }
 
-static void count(struct live_row *r, const struct target *t, const struct block *b,
-                  uint64_t untouched)
+static uint32_t add_row(struct live_summary *s, const struct target *t, const struct block *b,
+                        enum reach reach)
 {
-    struct amount weight = weigh(t->profile.sample_bytes, b->address, b->size, b->usable);
-    r->blocks += weight.blocks;
-    r->bytes += weight.bytes;
-    r->usable += weight.usable;
-    r->untouched += untouched;
-}
-
-uint32_t live_summary_add(struct live_summary *s, const struct target *t, const struct block *b,
-                          enum reach reach, uint64_t untouched)
-{
-    struct recent_row *recent =
-        &s->recent[(b->site * 31 + b->birth) * 4 % LIVE_SUMMARY_RECENT + (unsigned)reach % 4];
-    if (recent->row && recent->site == b->site && recent->birth == b->birth &&
-        recent->reach == (uint32_t)reach) {
-        count(&s->rows.items[recent->row - 1], t, b, untouched);
-        return recent->row - 1;
-    }
     size_t era = eras_index(&t->eras, b->birth);
     uint32_t tick = s->era_ticks.items[era];
     uint64_t time_ns = t->eras.eras.items[era].start_ns;
@@ -60,11 +43,26 @@ uint32_t live_summary_add(struct live_summary *s, const struct target *t, const 
                                .first_ns = time_ns,
                                .last_ns = time_ns};
     }
-    count(r, t, b, untouched);
     r->first_ns = time_ns < r->first_ns ? time_ns : r->first_ns;
     r->last_ns = time_ns > r->last_ns ? time_ns : r->last_ns;
-    *recent =
-        (struct recent_row){b->site, b->birth, (uint32_t)reach, (uint32_t)(r - s->rows.items) + 1};
+    return (uint32_t)(r - s->rows.items);
+}
+
+uint32_t live_summary_add(struct live_summary *s, const struct target *t, const struct block *b,
+                          enum reach reach, uint64_t untouched)
+{
+    struct recent_row *recent =
+        &s->recent[(b->site * 31 + b->birth) * 4 % LIVE_SUMMARY_RECENT + (unsigned)reach % 4];
+    if (!recent->row || recent->site != b->site || recent->birth != b->birth ||
+        recent->reach != (uint32_t)reach)
+        *recent =
+            (struct recent_row){b->site, b->birth, (uint32_t)reach, add_row(s, t, b, reach) + 1};
+    struct live_row *r = &s->rows.items[recent->row - 1];
+    struct amount weight = weigh(t->profile.sample_bytes, b->address, b->size, b->usable);
+    r->blocks += weight.blocks;
+    r->bytes += weight.bytes;
+    r->usable += weight.usable;
+    r->untouched += untouched;
     return recent->row - 1;
 }
 

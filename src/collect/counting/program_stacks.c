@@ -62,7 +62,7 @@ void program_stacks_release(struct program_stacks *s)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Maps it as the recorder does (record/nodes.c): from the window before, which is of the same
+/* Maps it as the recorder does (record/stack_tree.c): from the window before, which is of the same
  * file. */
 static bool window_map(struct program_stacks *s, unsigned window)
 {

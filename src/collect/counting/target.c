@@ -220,7 +220,7 @@ void target_release_events(struct target *t)
 void target_release_figures(struct target *t)
 {
     marks_release(&t->marks);
-    stack_tree_release(&t->sampled.stacks);
+    sampled_tree_release(&t->sampled.stacks);
     vec_release(&t->sampled.threads);
     pools_release(&t->pools);
     eras_release(&t->eras);
@@ -527,7 +527,7 @@ void target_finish(struct target *t)
     ledger_close(&t->ledger);
     accounts_release(&t->accounts);
     program_stacks_settle(&t->program_stacks, &t->ledger, p);
-    t->sampled.joined = stack_tree_join(&t->sampled.stacks, p);
+    t->sampled.joined = sampled_tree_join(&t->sampled.stacks, p);
     ledger_histograms(&t->ledger, p);
     untouched_finish(t);
     realloc_chains_finish(t);

@@ -33,7 +33,7 @@
 #include "collect/counting/program_mmaps.h"
 #include "collect/proc/address_set.h"
 #include "collect/counting/schedule.h"
-#include "collect/counting/stack_tree.h"
+#include "collect/counting/sampled_tree.h"
 #include "collect/counting/untouched.h"
 #include "collect/counting/live_summary.h"
 #include "collect/counting/interval_log.h"
@@ -190,7 +190,7 @@ struct target {
         size_t marks; /* marks that there were at the last account */
     } footprint;      /* resident/footprint.c */
     struct {
-        struct stack_tree stacks;
+        struct sampled_tree stacks;
         size_t stacks_named; /* how many of them were passed to naming */
         uint32_t joined;     /* when finished: what their numbers have grown by in the profile */
         /* Thread numbers that samples gave and that have had no event of their own. */

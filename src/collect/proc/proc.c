@@ -25,7 +25,7 @@ bool proc_parse_statm(const char *text, struct proc_memory *out)
 /* Field numbers are those of proc(5). The name may contain anything. */
 bool proc_parse_stat(const char *text, struct proc_state *out)
 {
-    enum { STATE = 3, MAJOR_FAULTS = 12, FIELDS = 53 };
+    enum { STATE = 3, MAJOR_FAULTS = 12, CODE_START = 26, STACK_START = 28, FIELDS = 53 };
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     uint64_t field[FIELDS] = {0};
     unsigned n = STATE + 1;
@@ -39,6 +39,9 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
     }
     if (n <= MAJOR_FAULTS)
         return false;
+    /* The kernel moves it during exec: it is final when the place of the code is known, which is
+     * written before, and shown before. */
+    uint64_t stack_start = field[CODE_START] ? field[STACK_START] : 0;
     *out = (struct proc_state){.state = close[2],
                                .ppid = (uint32_t)field[4],
                                .flags = field[9],
@@ -48,7 +51,7 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
                                .system_ticks = field[15],
                                .threads = field[20],
                                .start_ticks = field[22],
-                               .stack_start = field[28],
+                               .stack_start = stack_start,
                                .environment_end = field[51],
                                .wait_status = (int)field[52]};
     snprintf(out->name, sizeof out->name, "%.*s", (int)(close - open - 1), open + 1);

@@ -26,8 +26,9 @@ struct proc_state {
     uint64_t minor_faults, major_faults;
     uint64_t user_ticks, system_ticks; /* of CPU time */
     uint64_t threads;
-    uint64_t start_ticks;     /* after boot; 0: not known */
-    uint64_t stack_start;     /* an address, which each exec chooses and fork keeps; 0: not known */
+    uint64_t start_ticks; /* after boot; 0: not known */
+    /* An address, which each exec chooses and fork keeps; 0: not known, also in the middle of exec. */
+    uint64_t stack_start;
     uint64_t environment_end; /* an address; 0 also in the middle of exec */
     int wait_status;          /* of a zombie, for those who may read it */
 };

@@ -35,9 +35,9 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
 
 static uint32_t stack_of_place(struct process *p, uint64_t pc)
 {
-    struct stack_tree *tree = &p->target->sampled.stacks;
-    uint32_t node = stack_tree_child(tree, 0, NODE_TRUNCATED);
-    return stack_tree_child(tree, node, node_address(p, pc + 1));
+    struct sampled_tree *tree = &p->target->sampled.stacks;
+    uint32_t node = sampled_tree_child(tree, 0, NODE_TRUNCATED);
+    return sampled_tree_child(tree, node, node_address(p, pc + 1));
 }
 
 /* Charges faults to the last stack if it is theirs, or was taken at the same place. `any`: charges
@@ -64,7 +64,7 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
  * frame shows this. */
 static uint32_t recorder_stack(struct process *p, uint64_t pc)
 {
-    return stack_tree_child(&p->target->sampled.stacks, 0, node_address(p, pc + 1));
+    return sampled_tree_child(&p->target->sampled.stacks, 0, node_address(p, pc + 1));
 }
 
 void settle_faults(struct samples *s, struct process *p, struct sampled_thread *t)

@@ -45,7 +45,7 @@ static void charge(struct samples *s, struct process *p, struct sampled_thread *
 }
 
 /* The number of frames up to the outermost. */
-static uint32_t depth_of(const struct stack_tree *t, uint32_t node)
+static uint32_t depth_of(const struct sampled_tree *t, uint32_t node)
 {
     uint32_t depth = 0;
     for (; node; node = t->nodes.items[node].parent)
@@ -56,7 +56,7 @@ static uint32_t depth_of(const struct stack_tree *t, uint32_t node)
 /* The common part of two stacks: the outer frames of `b` with the same functions as `a`. */
 static uint32_t common_part(struct process *p, uint32_t a, uint32_t b)
 {
-    const struct stack_tree *t = &p->target->sampled.stacks;
+    const struct sampled_tree *t = &p->target->sampled.stacks;
     uint32_t depth_a = depth_of(t, a), depth_b = depth_of(t, b), below_a = 0, below_b = 0;
     while (a != b) {
         bool up_a = depth_a >= depth_b, up_b = depth_b >= depth_a;

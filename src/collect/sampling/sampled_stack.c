@@ -116,13 +116,13 @@ uint64_t node_address(struct process *p, uint64_t address)
 static uint32_t stack_node(struct samples *s, struct process *p, uint32_t count,
                            enum copied_end end)
 {
-    struct stack_tree *tree = &p->target->sampled.stacks;
+    struct sampled_tree *tree = &p->target->sampled.stacks;
     uint32_t node = 0;
     if (end != COPIED_WHOLE)
         node =
-            stack_tree_child(tree, 0, end == COPIED_TRUNCATED ? NODE_TRUNCATED : NODE_INCOMPLETE);
+            sampled_tree_child(tree, 0, end == COPIED_TRUNCATED ? NODE_TRUNCATED : NODE_INCOMPLETE);
     while (count--)
-        node = stack_tree_child(tree, node, node_address(p, s->addresses[count]));
+        node = sampled_tree_child(tree, node, node_address(p, s->addresses[count]));
     return node;
 }
 
@@ -219,7 +219,7 @@ static uint32_t walk_sample(struct samples *s, struct process *p, const struct p
 
 uint32_t kernel_stack(struct process *p, uint32_t stack)
 {
-    return stack_tree_child(&p->target->sampled.stacks, stack, NODE_KERNEL);
+    return sampled_tree_child(&p->target->sampled.stacks, stack, NODE_KERNEL);
 }
 
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r)

@@ -10,7 +10,7 @@ static void charge(struct process *p, struct sampled_thread *t, enum domain doma
 {
     struct target *target = p->target;
     if (!stack)
-        stack = stack_tree_child(&target->sampled.stacks, 0, NODE_INCOMPLETE);
+        stack = sampled_tree_child(&target->sampled.stacks, 0, NODE_INCOMPLETE);
     uint32_t thread = thread_number(p, t, monotonic_ns());
     uint32_t account = ledger_account(&target->ledger, stack, thread, domain, STACK_WHOLE);
     ledger_sample(&target->ledger, account, count, ns, COLUMNS);

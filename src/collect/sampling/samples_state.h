@@ -7,7 +7,7 @@
  *   sampled_fault.c    page faults: joined with their stacks, and counted
  *   sampled_wait.c     time off the processor
  *   sampled_kernel.c   time in the kernel, if the user may not sample it
- *   sampled_found.c    processes that existed before us, which the kernel did not report
+ *   sampled_existing.c processes that existed before us, which the kernel did not report
  *   sampled_count.c    what the kernel itself counted
  */
 #ifndef TIDE_COLLECT_SAMPLING_SAMPLES_STATE_H
@@ -141,7 +141,7 @@ void take_mapping(struct samples *s, struct process *p, const struct perf_record
  * known. */
 bool is_skipped(const struct samples *s, pid_t pid, const char *name);
 
-/* sampled_found.c */
+/* sampled_existing.c */
 
 /* Adds a process that runs already: reads its mappings and threads. */
 struct process *process_found(struct samples *s, pid_t pid);

@@ -12,9 +12,6 @@
 
 #include "collect/session/session_state.h"
 
-/* Can tidemark attach to this process? Returns 0, or a negative errno and a sentence. Changes
- * nothing. */
-int attached_check(pid_t pid, struct err *err);
 int attached_begin(struct session *s, struct err *err);
 /* Call it at every turn of the loop. */
 void attached_turn(struct session *s, uint64_t now);

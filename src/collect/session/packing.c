@@ -10,7 +10,7 @@
 
 #include "collect/sampling/samples.h"
 #include "collect/counting/target.h"
-#include "store/chunk.h"
+#include "store/compressed_chunk.h"
 #include "store/writer.h"
 
 static void write_figures(struct target *t, unsigned parts, uint32_t number, struct strbuf *out)

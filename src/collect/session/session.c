@@ -461,11 +461,6 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int session_check_attach(pid_t pid, struct err *err)
-{
-    return attached_check(pid, err);
-}
-
 /* Blocks of this size and above get a mapping of their own. Without this, glibc raises the
  * threshold to 32 MiB when such blocks are freed, and keeps what tables leave behind when they
  * grow. */

@@ -93,10 +93,6 @@ struct session_result {
     struct strbuf passed_on;
 };
 
-/* Can tidemark attach to this process? Returns 0, or a negative errno and a sentence. Changes
- * nothing. */
-int session_check_attach(pid_t pid, struct err *err);
-
 /* Returns 0 if the program was started, however it ended; otherwise a negative errno, and
  * result->status is 125, 126 or 127. Call it once in a process that ends soon after: its memory is
  * not freed piece by piece while the user waits. */

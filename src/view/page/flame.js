@@ -4,10 +4,10 @@ import {core} from "./core.js";
 import {button, css_color, el, replace, segmented} from "./dom.js";
 import {amount, base_name, count, fixed, pattern_of, percent, signed} from "./format.js";
 import {Layout, box_at, color_of_name, matched_boxes} from "./flame_layout.js";
-import {matched_share} from "./search.js";
+import {matcher} from "./search.js";
+import {matched_share} from "./search_share.js";
 import {change} from "./state.js";
 import {is_dark} from "./theme.js";
-import {matcher} from "./table.js";
 import {question_text, words_of} from "./words.js";
 
 const ROW = 20, LETTER = 7.3, FINEST = 0.5; // in pixels; FINEST: the narrowest boxes that are asked for, of 1200

@@ -4,7 +4,7 @@ import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, count, counted, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
 import {estimate_text, outliers_text, spread_text} from "./origin.js";
-import {matched_share} from "./search.js";
+import {matched_share} from "./search_share.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";

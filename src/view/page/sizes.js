@@ -3,9 +3,9 @@ import {core} from "./core.js";
 import {el, segmented} from "./dom.js";
 import {bytes, count, highest, time} from "./format.js";
 import {csv_of} from "./save.js";
+import {rows_matching} from "./search.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
-import {rows_matching} from "./table.js";
 import {words_of} from "./words.js";
 
 const FUNCTIONS = 40;

@@ -8,6 +8,7 @@
 // besides, and a promise of all of them, in the same order.
 import {button, el, replace} from "./dom.js";
 import {count} from "./format.js";
+import {rows_matching} from "./search.js";
 
 const FIRST_ROWS = 100, MORE_ROWS = 400;
 
@@ -25,24 +26,6 @@ export function sorted_rows(rows, columns, sort) {
             return typeof a === "string" ? way * a.localeCompare(b) || i - j : way * (a - b) || i - j;
         })
         .map(([, , row]) => row);
-}
-
-// A test for texts: a regular expression or, if it is not valid, the text itself.
-export function matcher(pattern) {
-    if (!pattern)
-        return null;
-    try {
-        const expression = new RegExp(pattern);
-        return (text) => expression.test(text);
-    } catch {
-        return (text) => text.includes(pattern);
-    }
-}
-
-export function rows_matching(rows, columns, pattern) {
-    const test = matcher(pattern);
-    return test ? rows.filter((row) => columns.some((column) => column.left && test(String(column.value(row) ?? ""))))
-                : rows;
 }
 
 function header_cell(column, sort, on_sort) {

@@ -3,8 +3,9 @@ import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {bytes, count, highest, percent, shorten, time} from "./format.js";
+import {rows_matching} from "./search.js";
 import {change} from "./state.js";
-import {data_table, rows_matching} from "./table.js";
+import {data_table} from "./table.js";
 import {words_of} from "./words.js";
 
 const FIRST_PICTURES = 24;

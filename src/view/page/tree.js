@@ -3,11 +3,11 @@ import {core} from "./core.js";
 import {button, el, segmented} from "./dom.js";
 import {amount, count, highest, percent, place_of, whole_place} from "./format.js";
 import {estimate_text} from "./origin.js";
-import {matched_share} from "./search.js";
+import {matcher} from "./search.js";
+import {matched_share} from "./search_share.js";
 import {sum_interval} from "./report.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
-import {matcher} from "./table.js";
 import {count_title, question_text, words_of} from "./words.js";
 
 const MOST_ROWS = 2000;

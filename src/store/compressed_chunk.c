@@ -1,0 +1,209 @@
+#include "store/compressed_chunk.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "store/stored_frame.h"
+
+#define SKIPPED_HEADER 8
+
+static_assert(sizeof(enum chunk_type) == 4, "four letters");
+
+/* For larger sizes, a higher level would save less than the user's time at the end of a run is
+ * worth. */
+static int level_for(size_t size)
+{
+    return size < 1 << 17 ? 6 : 3;
+}
+
+static uint64_t checksum_of(const uint8_t *header, const void *payload, size_t size)
+{
+    return XXH64(payload, size, XXH64(header, 16, 0));
+}
+
+static void put_u32(uint8_t *at, uint32_t v)
+{
+    memcpy(at, &v, 4);
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+    uint32_t v;
+    memcpy(&v, at, 4);
+    return v;
+}
+
+/* Appends a frame that every zstd skips, so that the payload has at least `least` bytes. Returns
+ * its size. */
+static size_t fill_up(uint8_t *payload, size_t stored, size_t least)
+{
+    if (stored >= least)
+        return stored;
+    size_t filling = least - stored > SKIPPED_HEADER ? least - stored - SKIPPED_HEADER : 0;
+    put_u32(payload + stored, ZSTD_MAGIC_SKIPPABLE_START);
+    put_u32(payload + stored + 4, (uint32_t)filling);
+    memset(payload + stored + SKIPPED_HEADER, 0, filling);
+    return stored + SKIPPED_HEADER + filling;
+}
+
+/* Writes the header of a chunk whose payload follows it. */
+static void put_header(uint8_t *header, enum chunk_type type, uint32_t process, size_t stored,
+                       size_t raw)
+{
+    put_u32(header, type);
+    put_u32(header + 4, process);
+    put_u32(header + 8, (uint32_t)stored);
+    put_u32(header + 12, (uint32_t)raw);
+    uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
+    memcpy(header + 16, &checksum, 8);
+}
+
+void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
+                  const struct strbuf *payload)
+{
+    chunk_append_large(out, type, process, payload, 0);
+}
+
+void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t process,
+                        const struct strbuf *payload, uint64_t memory)
+{
+    size_t bound = ZSTD_compressBound(payload->size);
+    size_t least = payload->size / CHUNK_RATIO;
+    if (memory / MEMORY_RATIO > least)
+        least = (size_t)(memory / MEMORY_RATIO);
+    strbuf_reserve(out, CHUNK_HEADER + SKIPPED_HEADER + (bound > least ? bound : least));
+    uint8_t *header = (uint8_t *)out->data + out->size;
+    size_t stored = ZSTD_compress(header + CHUNK_HEADER, bound, payload->data ? payload->data : "",
+                                  payload->size, level_for(payload->size));
+    if (ZSTD_isError(stored))
+        must_alloc(NULL); /* with a large enough buffer, only lack of memory makes it fail */
+    stored = fill_up(header + CHUNK_HEADER, stored, least);
+    put_header(header, type, process, stored, payload->size);
+    out->size += CHUNK_HEADER + stored;
+}
+
+void chunk_append_stored(struct strbuf *out, enum chunk_type type, uint32_t process,
+                         const struct strbuf *payload)
+{
+    size_t start = out->size;
+    strbuf_reserve(out, CHUNK_HEADER);
+    out->size += CHUNK_HEADER;
+    stored_frame_add(out, payload->data ? payload->data : "", payload->size);
+    put_header((uint8_t *)out->data + start, type, process, out->size - start - CHUNK_HEADER,
+               payload->size);
+}
+
+void chunks_renumber(struct strbuf *chunks, uint32_t process)
+{
+    for (size_t at = 0; at < chunks->size;) {
+        uint8_t *header = (uint8_t *)chunks->data + at;
+        size_t stored = get_u32(header + 8);
+        put_u32(header + 4, process);
+        uint64_t checksum = checksum_of(header, header + CHUNK_HEADER, stored);
+        memcpy(header + 16, &checksum, 8);
+        at += CHUNK_HEADER + stored;
+    }
+}
+
+/* Memory grows with the bytes that are really there, not with what a header promises. */
+#define TAKE_STEP (UINT64_C(1) << 20)
+
+static ssize_t take_some(struct chunk_source *s, void *to, size_t size)
+{
+    if (s->gz) {
+        int n = gzread(s->gz, to, (unsigned)size); /* at most TAKE_STEP */
+        return n < 0 ? -EBADMSG : n;
+    }
+    if (s->fd >= 0) {
+        ssize_t n;
+        do
+            n = read(s->fd, to, size);
+        while (n < 0 && errno == EINTR);
+        return n < 0 ? -errno : n;
+    }
+    size_t left = s->size - (size_t)s->offset, n = size < left ? size : left;
+    if (n)
+        memcpy(to, s->bytes + s->offset, n);
+    return (ssize_t)n;
+}
+
+int64_t chunk_source_take(struct chunk_source *s, size_t size)
+{
+    size_t got = 0;
+    while (got < size) {
+        size_t step = size - got < TAKE_STEP ? size - got : TAKE_STEP;
+        strbuf_reserve(&s->held, step);
+        ssize_t n = take_some(s, s->held.data + s->held.size, step);
+        if (n < 0)
+            return n;
+        if (n == 0)
+            break;
+        s->held.size += (size_t)n;
+        s->offset += (uint64_t)n;
+        got += (size_t)n;
+    }
+    return (int64_t)got;
+}
+
+void chunk_source_release(struct chunk_source *s)
+{
+    strbuf_release(&s->held);
+}
+
+static int unreadable(int64_t code, struct err *err)
+{
+    return err_set(err, (int)code, "the file cannot be read: %s", strerror((int)-code));
+}
+
+int chunk_next(struct chunk_source *s, struct chunk *out, struct err *err)
+{
+    unsigned long long start = s->offset;
+    strbuf_clear(&s->held);
+    int64_t n = chunk_source_take(s, CHUNK_HEADER);
+    if (n <= 0)
+        return n ? unreadable(n, err) : 0;
+    if (n < CHUNK_HEADER)
+        return err_set(err, -EBADMSG, "the file is cut at byte %llu", start);
+    const uint8_t *header = (const uint8_t *)s->held.data;
+    *out = (struct chunk){.type = get_u32(header),
+                          .process = get_u32(header + 4),
+                          .stored = get_u32(header + 8),
+                          .raw = get_u32(header + 12)};
+    if (out->stored > ZSTD_COMPRESSBOUND((size_t)CHUNK_RAW_MAX))
+        return err_set(err, -EBADMSG, "the file is damaged at byte %llu", start);
+    n = chunk_source_take(s, out->stored);
+    if (n < 0)
+        return unreadable(n, err);
+    if (n < out->stored)
+        return err_set(err, -EBADMSG, "the file is cut at byte %llu, inside a chunk",
+                       (unsigned long long)s->offset);
+    header = (const uint8_t *)s->held.data;
+    out->payload = header + CHUNK_HEADER;
+    uint64_t checksum;
+    memcpy(&checksum, header + 16, 8);
+    if (checksum != checksum_of(header, out->payload, out->stored))
+        return err_set(err, -EBADMSG, "the file is damaged at byte %llu", start);
+    return 1;
+}
+
+int chunk_unpack(const struct chunk *c, struct strbuf *out, struct err *err)
+{
+    strbuf_clear(out);
+    /* Ask zstd before believing the header: memory must stay in proportion to the size of the
+     * file. */
+    unsigned long long says = ZSTD_getFrameContentSize(c->payload, c->stored);
+    if (c->raw > CHUNK_RAW_MAX || says != c->raw)
+        return err_set(err, -EBADMSG, "a chunk of the file has an impossible size");
+    strbuf_reserve(out, c->raw);
+    size_t n = ZSTD_decompress(out->data, c->raw, c->payload, c->stored);
+    if (ZSTD_isError(n) || n != c->raw)
+        return err_set(err, -EBADMSG, "a chunk of the file cannot be unpacked");
+    out->size = n;
+    out->data[n] = '\0';
+    return 0;
+}
