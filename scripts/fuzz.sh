@@ -76,7 +76,7 @@ run_one() {
         echo "ok    $name: ${runs:-0} executions, ${coverage:-cov: ?}"
     else
         echo "FAIL  $name: after ${runs:-$(grep -o '^#[0-9]*' "$log" | tail -1)} executions"
-        grep -E 'ERROR|runtime error|SUMMARY|Test unit written|^    #[0-9] ' "$log" | head -20
+        grep -E '^look.h:|ERROR|runtime error|SUMMARY|Test unit written|^    #[0-9] ' "$log" | head -20
         return 1
     fi
 }

@@ -26,7 +26,8 @@ static struct cell get_rate(struct spot s)
 
 static struct cell get_whole_rate(struct spot s)
 {
-    return CELL_OF((int64_t)get_rate(s).real);
+    double rate = get_rate(s).real;
+    return CELL_OF(rate < 0x1p63 ? (int64_t)rate : INT64_MAX); /* a damaged file has any number */
 }
 
 /* The share of the process's peak. */

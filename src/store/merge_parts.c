@@ -10,7 +10,7 @@
 
 #include "store/merge.h"
 
-#define LEAST_INPUT  27 /* the fewest bytes that one can take */
+#define LEAST_INPUT  12 /* the fewest bytes that one can take, without its values */
 #define LEAST_SPREAD 3
 
 /* --- INPT ------------------------------------------------------------------------------------- */
@@ -68,8 +68,11 @@ void inputs_take(struct cursor *c, struct profile *p)
     struct merge *m = p->merge = merge_new();
     m->filters_differ = cursor_varint(c) & 1;
     uint64_t values = cursor_varint(c);
-    c->bad |= values > (uint64_t)(c->end - c->at);
-    uint64_t n = cursor_items(c, LEAST_INPUT, sizeof(struct merge_input));
+    if (values > (uint64_t)(c->end - c->at)) {
+        c->bad = true;
+        values = 0;
+    }
+    uint64_t n = cursor_items(c, LEAST_INPUT + values, sizeof(struct merge_input));
     for (; n > 0 && !c->bad; n--)
         take_input(c, m, values);
     if (!m->inputs.count) { /* a damaged file: a merge has at least one */

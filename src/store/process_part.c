@@ -214,7 +214,10 @@ void sampling_take(struct cursor *c, struct profile *p)
     g->wall = flags >> 2 & 1;
     g->kernel = flags >> 3 & 3;
     g->timer = flags >> 5 & 1;
-    c->bad |= g->kernel > KERNEL_ESTIMATED;
+    if (g->kernel > KERNEL_ESTIMATED) {
+        c->bad = true;
+        g->kernel = KERNEL_COUNTED;
+    }
     g->cpu_period_ns = cursor_varint(c);
     g->fault_period = cursor_varint(c);
     g->lost = cursor_varint(c);

@@ -362,6 +362,8 @@ static inline void look_merge(struct recording *r)
     look_merged(r, &once);
     if (once.size) {
         look_must(recording_parse(once.data, once.size, "once.tide", &again, &err) == 0);
+        if (again->incomplete)
+            fprintf(stderr, "merged: %s\n", again->incomplete);
         look_must(again->complete);
         look_merged(again, &twice);
         look_must(twice.size == once.size && memcmp(once.data, twice.data, once.size) == 0);
