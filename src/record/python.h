@@ -88,6 +88,12 @@ struct python_merged {
     uint32_t stack;  /* 0: the frame is another */
 };
 
+/* The stack up to a native frame that the innermost Python frame led to, as it was merged last. */
+struct python_tail {
+    uint64_t native; /* the name of the stack of the native frames up to it */
+    uint32_t stack;
+};
+
 struct python_pair {
     uint64_t key;
     uint32_t stack;
@@ -139,6 +145,9 @@ struct python_thread {
     struct python_merged *merged;    /* of remembered */
     uint64_t *loops;                 /* of remembered, while merging: where a loop's record is, */
     uint32_t *natives;               /* and how many native frames come before it */
+    struct python_tail *tail; /* [WALK_FRAMES], by index of the native frame: of those inside the */
+    uint32_t tail_caller; /* innermost Python frame, which is this stack (0: no Python frame), */
+    uint32_t tail_end;    /* up to here, as they were merged last */
     struct python_name name;
     uint16_t index[PYTHON_INDEXES]; /* of a frame in remembered, if it is there */
     struct python_code codes[PYTHON_CODES];
