@@ -405,6 +405,32 @@ static void test_told_rows(void **state)
     }
 }
 
+/* One thread frees a block of another, and reports first: nothing is less than empty. */
+static void test_free_reported_first(void **state)
+{
+    (void)state;
+    struct ledger l;
+    uint64_t freed[COLUMNS] = {[COL_FREES] = 1, [COL_FREED] = 16, [COL_USABLE_FREED] = 24};
+    uint64_t allocated[COLUMNS] = {[COL_ALLOCS] = 3, [COL_BYTES] = 48, [COL_USABLE] = 72};
+    ledger_init(&l);
+    l.peak_is_reported = true;
+    ledger_account(&l, 0, 0, DOMAIN_HEAP, STACK_WHOLE);
+    ledger_row(&l, 0, freed);
+    assert_int_equal(ledger_now(&l).bytes, 0);
+    assert_int_equal(ledger_now(&l).blocks, 0);
+    assert_int_equal(ledger_now(&l).usable, 0);
+    assert_int_equal(ledger_end_interval(&l), 0);
+    assert_int_equal(ledger_end_interval(&l), 0); /* which begins with what is live */
+    ledger_watch(&l);
+    assert_int_equal(ledger_watched_peak(&l), 0);
+    ledger_row(&l, 0, allocated);
+    assert_int_equal(ledger_now(&l).bytes, 32);
+    assert_int_equal(ledger_now(&l).blocks, 2);
+    assert_int_equal(ledger_end_interval(&l), 0);
+    assert_int_equal(ledger_end_interval(&l), 32);
+    ledger_release(&l);
+}
+
 /* All figures of a site survive being written and read, in few bytes or many. */
 static void test_site_amounts(void **state)
 {
@@ -441,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_cut_stacks_are_counted),
         cmocka_unit_test(test_shrink),
         cmocka_unit_test(test_told_rows),
+        cmocka_unit_test(test_free_reported_first),
         cmocka_unit_test(test_site_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

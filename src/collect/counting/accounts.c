@@ -518,13 +518,13 @@ void accounts_end_interval(struct target *t, uint32_t tick)
     }
     if (peak > t->ledger.interval_peak_bytes)
         t->ledger.interval_peak_bytes = peak;
-    if (t->ledger.live.bytes > t->ledger.interval_peak_bytes)
-        t->ledger.interval_peak_bytes = t->ledger.live.bytes;
+    if (ledger_now(&t->ledger).bytes > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = ledger_now(&t->ledger).bytes;
 }
 
 void accounts_raise_peak(struct target *t)
 {
-    uint64_t told = t->accounts.interval_peak_bytes, live = t->ledger.live.bytes;
+    uint64_t told = t->accounts.interval_peak_bytes, live = ledger_now(&t->ledger).bytes;
     uint64_t high = atomic_load(&t->header->totals.interval_peak_bytes);
     high = told > high ? told : high;
     high = live > high ? live : high;

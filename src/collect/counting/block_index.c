@@ -506,7 +506,7 @@ bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, st
 
 uint64_t block_index_count(const struct target *t)
 {
-    return t->ledger.live.blocks;
+    return ledger_now(&t->ledger).blocks;
 }
 
 uint64_t block_index_count_inherited(const struct target *t)

@@ -144,8 +144,8 @@ void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_n
                                      .incomplete_stacks = l->incomplete_stacks},
                         .tick = tick,
                         .kept = kept,
-                        .live_bytes = l->live.bytes,
-                        .live_blocks = l->live.blocks,
+                        .live_bytes = ledger_now(l).bytes,
+                        .live_blocks = ledger_now(l).blocks,
                         .allocations = l->allocations};
     t->kept += kept;
     uint32_t previous = UINT32_MAX;

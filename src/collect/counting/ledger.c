@@ -155,11 +155,12 @@ static inline void after_growth(struct ledger *l, struct site_amounts *m)
         m->own_peak_bytes = m->live.bytes;
         m->own_peak_blocks = m->live.blocks;
     }
-    if (l->live.bytes > l->interval_peak_bytes && !l->peak_is_reported) {
-        l->interval_peak_bytes = l->live.bytes;
-        if (l->live.bytes > l->peak_bytes) {
-            l->peak_bytes = l->live.bytes;
-            l->peak_blocks = l->live.blocks;
+    struct amount live = ledger_now(l);
+    if (live.bytes > l->interval_peak_bytes && !l->peak_is_reported) {
+        l->interval_peak_bytes = live.bytes;
+        if (live.bytes > l->peak_bytes) {
+            l->peak_bytes = live.bytes;
+            l->peak_blocks = live.blocks;
             l->peak_epoch++;
         }
     }
@@ -346,7 +347,7 @@ uint64_t ledger_end_interval(struct ledger *l)
     uint64_t peak = higher(l->unwatched_peak_bytes, l->interval_peak_bytes);
     l->watched_peak_bytes = ledger_watched_peak(l);
     l->unwatched_peak_bytes = 0;
-    l->interval_peak_bytes = l->live.bytes;
+    l->interval_peak_bytes = ledger_now(l).bytes;
     return peak;
 }
 
@@ -358,7 +359,7 @@ uint64_t ledger_watched_peak(const struct ledger *l)
 void ledger_watch(struct ledger *l)
 {
     l->unwatched_peak_bytes = higher(l->unwatched_peak_bytes, l->interval_peak_bytes);
-    l->interval_peak_bytes = l->live.bytes;
+    l->interval_peak_bytes = ledger_now(l).bytes;
     l->watched_peak_bytes = 0;
 }
 

@@ -40,8 +40,9 @@ struct ledger {
     } at_node;
     struct map others;    /* (domain, thread, node) -> account, for those that are not the first */
     struct deltas deltas; /* of the open interval */
-    bool timed;         /* stacks of CPU time are the program's own: its timers took the samples */
-    struct amount live; /* of the heap, and of Python's arenas; other mappings do not count */
+    bool timed; /* stacks of CPU time are the program's own: its timers took the samples */
+    /* Of the heap, and of Python's arenas; other mappings do not count. Read it by ledger_now. */
+    struct amount live;
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
     /* Of the open interval, or since ledger_watch if that was later. */
@@ -110,6 +111,17 @@ uint64_t ledger_end_interval(struct ledger *l);
 /* The highest live total since ledger_watch, or since the start. */
 uint64_t ledger_watched_peak(const struct ledger *l);
 void ledger_watch(struct ledger *l);
+
+/* What is live in all. A thread may report that it freed another thread's block before that thread
+ * reports the block: until then the sum can be below zero, and this is 0. */
+static inline struct amount ledger_now(const struct ledger *l)
+{
+    struct amount live = l->live;
+    live.bytes = (int64_t)live.bytes > 0 ? live.bytes : 0;
+    live.blocks = (int64_t)live.blocks > 0 ? live.blocks : 0;
+    live.usable = (int64_t)live.usable > 0 ? live.usable : 0;
+    return live;
+}
 
 /* What is live at the account's site. */
 static inline struct amount ledger_live(const struct ledger *l, const struct account *a)

@@ -35,8 +35,8 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
                         .anon_bytes = memory.anon_bytes,
                         .minor_faults = state.minor_faults,
                         .major_faults = state.major_faults,
-                        .live_bytes = t->ledger.live.bytes,
-                        .live_blocks = t->ledger.live.blocks,
+                        .live_bytes = ledger_now(&t->ledger).bytes,
+                        .live_blocks = ledger_now(&t->ledger).blocks,
                         .allocations = t->ledger.allocations};
     note_memory(t, s);
     return true;

@@ -509,7 +509,7 @@ uint64_t target_watched_peak(struct target *t)
 
 uint64_t target_peak_bytes(const struct target *t)
 {
-    uint64_t peak = t->ledger.peak_bytes, live = t->ledger.live.bytes;
+    uint64_t peak = t->ledger.peak_bytes, live = ledger_now(&t->ledger).bytes;
     uint64_t noted = t->header ? atomic_load(&t->header->totals.peak_bytes) : 0;
     peak = noted > peak ? noted : peak;
     return live > peak ? live : peak;

@@ -186,8 +186,8 @@ void footprint_finish(struct footprint_reading *l, struct target *t)
     if (l->mappings.items.count) {
         struct footprint f = l->footprint;
         /* Blocks that were freed during the reading are not among those that were seen. */
-        if (f.kind == FOOTPRINT_EXIT || f.live_bytes > t->ledger.live.bytes)
-            f.live_bytes = t->ledger.live.bytes;
+        if (f.kind == FOOTPRINT_EXIT || f.live_bytes > ledger_now(&t->ledger).bytes)
+            f.live_bytes = ledger_now(&t->ledger).bytes;
         f.partial = target_may_lack_blocks(t);
         *vec_push(&p->footprints) = f;
     }

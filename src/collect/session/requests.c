@@ -70,7 +70,7 @@ static void reply_status(struct session *s, struct client *v)
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
         count_until_now(s, t);
-        live += t->ledger.live.bytes;
+        live += ledger_now(&t->ledger).bytes;
         peak += target_peak_bytes(t);
     }
     for (size_t i = 0; i < s->targets.count; i++)
@@ -285,8 +285,8 @@ static void give_figures(struct session *s, struct client *v)
         return;
     }
     count_until_now(s, t);
-    struct wire_figures figures = {.live_bytes = t->ledger.live.bytes,
-                                   .live_blocks = t->ledger.live.blocks,
+    struct wire_figures figures = {.live_bytes = ledger_now(&t->ledger).bytes,
+                                   .live_blocks = ledger_now(&t->ledger).blocks,
                                    .total_bytes = t->ledger.allocated_bytes,
                                    .allocations = t->ledger.allocations,
                                    .peak_bytes = target_watched_peak(t)};

@@ -307,8 +307,8 @@ static void order_by_samples(struct session *s)
 static struct process_figures figures_of(const struct target *t)
 {
     struct process_figures f = {.allocations = t->ledger.allocations,
-                                .live_bytes = t->ledger.live.bytes,
-                                .live_blocks = t->ledger.live.blocks,
+                                .live_bytes = ledger_now(&t->ledger).bytes,
+                                .live_blocks = ledger_now(&t->ledger).blocks,
                                 .sampled = t->packed.sampled};
     return f;
 }

@@ -276,7 +276,7 @@ static struct session_status status_at(const struct session *s, uint64_t now)
         if (t->ended)
             continue;
         status.processes++;
-        status.live_bytes += t->ledger.live.bytes;
+        status.live_bytes += ledger_now(&t->ledger).bytes;
         status.peak_bytes += target_peak_bytes(t);
     }
     return status;

@@ -130,7 +130,7 @@ static uint64_t live_of(struct target *const *targets, size_t count)
 {
     uint64_t live = 0;
     for (size_t i = 0; i < count; i++)
-        live += targets[i]->ledger.live.bytes;
+        live += ledger_now(&targets[i]->ledger).bytes;
     return live;
 }
 
