@@ -92,12 +92,12 @@ void *entry_original(const char *name)
 
 /*
  * Sanitizers check every address that their own functions return. If their names are not exported,
- * they are recognised by a function that no allocator defines.
+ * they are recognised by a function that no allocator defines. (Firefox defines pthread_create.)
  */
 static bool is_sanitized(const struct exports *x)
 {
     static const char *const names[] = {"__asan_init",   "__tsan_init", "__msan_init",
-                                        "__hwasan_init", "__lsan_init", "pthread_create"};
+                                        "__hwasan_init", "__lsan_init", "pthread_join"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (exports_find(x, names[i]))
             return true;

@@ -182,3 +182,12 @@ static size_t length_of(const char *text, size_t most)
 
 ALLOCATING(strdup, length_of(text, SIZE_MAX) + 1, (const char *text), (text))
 ALLOCATING(strndup, length_of(text, most) + 1, (const char *text, size_t most), (text, most))
+
+/* Firefox's, which also has malloc itself */
+ALLOCATING(arena_malloc, size, (size_t arena, size_t size), (arena, size))
+ALLOCATING(arena_calloc, count *size, (size_t arena, size_t count, size_t size),
+           (arena, count, size))
+ALLOCATING(arena_memalign, size, (size_t arena, size_t alignment, size_t size),
+           (arena, alignment, size))
+REALLOCATING(arena_realloc, size, (size_t arena, void *old, size_t size), (arena, old, size))
+FREEING(arena_free, (size_t arena, void *p), (arena, p))

@@ -8,6 +8,7 @@
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/recorder.h"
+#include "record/stack_accounts.h"
 
 /* A filter is about to be installed: from here on we make no system call that it could forbid.
  * false: nothing was changed. A vfork child's filter does not apply to the process whose memory it
@@ -18,6 +19,8 @@ static bool confine(void)
         (tls.thread && tls.thread->tick && sys_call(SYS_getpid) != (long)recorder.pid))
         return false;
     stack_tree_prepare();
+    stack_accounts_prepare();
+    threads_prepare();
     cpu_timer_stop(); /* the filter may not let a handler return */
     atomic_store(&recorder.confined, true);
     return true;

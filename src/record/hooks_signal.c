@@ -131,12 +131,13 @@ EXPORT int signalfd(int fd, const sigset_t *set, int flags)
     return forward(fd, cpu_timer_without(set, &copy), flags);
 }
 
-/* The kernel may be the only one that knows where the signal stack is: the leak scan asks for it. */
+/* The kernel may be the only one that knows where the signal stack is: the leak scan asks for it. A
+ * sanitizer calls this too early to start, as sigaction. */
 EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
     NEXT(sigaltstack)
     int result = forward(stack, old);
-    struct thread *t = result == 0 && stack ? thread_enter() : NULL;
+    struct thread *t = result == 0 && stack && next.sigaltstack ? thread_enter() : NULL;
     if (t) {
         thread_signal_stack(t, stack);
         thread_leave();

@@ -30,11 +30,13 @@ static struct patched functions[INNER_COUNT] = {
 static const struct family {
     const char *prefix, *key, *usable;
     enum inner_function first, last; /* a program's own zalloc, say, is not jemalloc's */
-} families[] = {{"", "mallocx", "malloc_usable_size", INNER_mallocx, INNER_sdallocx},
-                {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
-                {"je_", "mallocx", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
-                {"mi_", "malloc", "usable_size", INNER_malloc, INNER_strndup},
-                {"tc_", "malloc", "malloc_size", INNER_malloc, INNER_free_sized}};
+} families[] = {
+    {"", "mallocx", "malloc_usable_size", INNER_mallocx, INNER_sdallocx},
+    {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
+    {"je_", "mallocx", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
+    {"mi_", "malloc", "usable_size", INNER_malloc, INNER_strndup},
+    {"tc_", "malloc", "malloc_size", INNER_malloc, INNER_free_sized},
+    {"moz_", "arena_malloc", "malloc_usable_size", INNER_arena_malloc, INNER_arena_free}};
 #define FAMILIES  (sizeof families / sizeof *families)
 #define NAME_SIZE 48
 

@@ -2,7 +2,7 @@
  * inner: allocation functions other than malloc's, with names of their own.
  *
  * An allocator may have functions of its own (jemalloc's mallocx, mimalloc's mi_malloc, tcmalloc's
- * tc_malloc), or coexist with malloc, with a prefix to all its names (jemalloc in Rust programs and
+ * tc_malloc, Firefox's moz_arena_malloc), or coexist with malloc, with a prefix to all its names (jemalloc in Rust programs and
  * in databases). If we exported such names, programs that look for the allocator would believe that
  * it is there. So the functions' first bytes are replaced, as in entry.h, in the file that defines
  * them: all or none, once, while there is one thread, and in a library only if somebody calls them,
@@ -48,7 +48,12 @@
     F(free_aligned)                                                                                \
     F(free_size_aligned)                                                                           \
     F(strdup)                                                                                      \
-    F(strndup)
+    F(strndup)                                                                                     \
+    F(arena_malloc)                                                                                \
+    F(arena_calloc)                                                                                \
+    F(arena_realloc)                                                                               \
+    F(arena_memalign)                                                                              \
+    F(arena_free)
 
 /* The original functions, by number. */
 enum inner_function {

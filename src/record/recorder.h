@@ -231,6 +231,7 @@ bool recorder_attach(const char *socket, const char *key, bool drop); /* connect
 void recorder_leave(void);
 void recorder_own(const void *start, size_t size); /* mapped by us: reports it to the collector */
 struct wire_ring *recorder_ring(void); /* a ring that no thread uses; NULL: none is available */
+uint32_t recorder_rings_left(void);    /* that need no question to the collector */
 void recorder_stop(void);              /* the collector is gone */
 bool recorder_collector_alive(void);
 bool recorder_is_alone(void);                         /* there is one thread */
@@ -309,6 +310,7 @@ void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that did not end normally */
 void thread_signal_stack(struct thread *t, const stack_t *stack); /* it has this for signals */
 void thread_check_name(void); /* the last chance to read its name from Python */
+void threads_prepare(void);   /* for threads that begin when we may not set up memory for them */
 void threads_reset(void);     /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);

@@ -6,6 +6,8 @@
 #include "record/recorder.h"
 #include "record/refusal.h"
 
+#define PREPARED_WINDOWS 6 /* 4 MiB */
+
 _Atomic uintptr_t stack_accounts_windows[WIRE_WINDOWS - 1];
 static struct refusal refusal;
 
@@ -45,6 +47,13 @@ _Atomic uint32_t *stack_accounts_map(uint32_t stack)
     if (!refusal_holds(&refusal, tick))
         refusal_note(&refusal, tick, window_map(window));
     return stack_accounts_at(stack);
+}
+
+void stack_accounts_prepare(void)
+{
+    for (unsigned i = 1; recorder.header && i < PREPARED_WINDOWS; i++)
+        if (!atomic_load(&stack_accounts_windows[i]) && !window_map(i))
+            return;
 }
 
 void stack_accounts_reset(void)

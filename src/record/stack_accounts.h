@@ -19,6 +19,7 @@ extern _Atomic uintptr_t stack_accounts_windows[WIRE_WINDOWS - 1];
 /* Maps the entry of a stack; NULL: there is no memory, or the stack was cut. */
 _Atomic uint32_t *stack_accounts_map(uint32_t stack);
 /* For this process: no stack has an account yet. */
+void stack_accounts_prepare(void); /* before the program forbids itself to set up memory */
 void stack_accounts_reset(void);
 
 /* The entry of a stack; NULL: it is not mapped. It is 0 if there is no account yet. */

@@ -13,7 +13,8 @@
 #define INDEX_MOVED      16         /* entries of the smaller table that each new one moves */
 #define INDEX_HUGE       (2u << 20) /* bytes: larger tables are accessed at random */
 #define ABANDONED        1024       /* ticks */
-#define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses */
+#define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses, */
+#define PREPARED_LEVELS  7          /* and 4 MiB */
 
 static struct {
     struct wire_header *header;
@@ -351,4 +352,6 @@ void stack_tree_prepare(void)
 {
     if (tree.header)
         mapped_up_to(PREPARED_SLOTS < tree.limit ? PREPARED_SLOTS : tree.limit - 1);
+    for (unsigned i = 1; tree.header && i < PREPARED_LEVELS && level_make(i); i++)
+        ;
 }

@@ -11,11 +11,13 @@
 
 /*
  * A seccomp filter may end the program for a system call, and the program cannot tell us for which.
- * An allocator and pthread_create make these calls themselves, so they are allowed.
+ * An allocator and pthread_create make these calls themselves, so they are allowed. Of madvise that
+ * is true of one advice only: Firefox's filter reports others.
  */
-static bool harmless(long number)
+static bool harmless(long number, const long a[6])
 {
-    return number == SYS_mmap || number == SYS_munmap || number == SYS_madvise;
+    return number == SYS_mmap || number == SYS_munmap ||
+           (number == SYS_madvise && a[2] == MADV_DONTNEED);
 }
 
 long sys_call(long number, ...)
@@ -26,7 +28,7 @@ long sys_call(long number, ...)
     for (int i = 0; i < 6; i++)
         a[i] = va_arg(args, long); /* what was not passed is not read by the kernel either */
     va_end(args);
-    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed) && !harmless(number))
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed) && !harmless(number, a))
         return -EPERM;
     return arch_syscall(number, a);
 }

@@ -31,6 +31,7 @@ extern void *__libc_stack_end;
 static struct thread *free_threads; /* their rings are theirs for good */
 static struct thread *all_threads[65535];
 static uint32_t thread_count;
+static uint32_t begun;           /* how often a thread began */
 static struct spin threads_lock; /* taken when a thread begins or ends, never in between */
 static pthread_key_t end_key;
 static bool end_key_made;
@@ -147,8 +148,6 @@ static void take_back_dead(void)
 
 static struct thread *thread_new(void)
 {
-    if (thread_count) /* created without pthread_create */
-        atomic_store(&recorder.several, true);
     if (thread_count == sizeof all_threads / sizeof *all_threads)
         return NULL;
     struct thread *t;
@@ -272,6 +271,17 @@ static struct thread *thread_adopt(struct thread *t)
     return t;
 }
 
+void threads_prepare(void)
+{
+    struct thread *t;
+    spin_lock(&threads_lock);
+    for (uint32_t i = recorder_rings_left(); i > 0 && (t = thread_new()); i--) {
+        t->next = free_threads;
+        free_threads = t;
+    }
+    spin_unlock(&threads_lock);
+}
+
 struct thread *thread_begin(void)
 {
     int state = atomic_load_explicit(&recorder.state, memory_order_acquire);
@@ -294,6 +304,8 @@ struct thread *thread_begin(void)
         free_threads = t->next;
     else
         t = thread_new();
+    if (begun++) /* it may have been created without pthread_create */
+        atomic_store(&recorder.several, true);
     spin_unlock(&threads_lock);
     if (t)
         t = thread_adopt(t);
@@ -309,7 +321,7 @@ out:
 void threads_reset(void)
 {
     free_threads = NULL;
-    thread_count = 0;
+    thread_count = begun = 0;
     spin_reset(&threads_lock);
     cpu_timer_reset();
     if (atomic_exchange(&recorder.several, false))

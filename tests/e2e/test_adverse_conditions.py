@@ -407,7 +407,7 @@ def test_name_with_odd_characters(t):
 # System calls that are forbidden
 
 OURS = ("socket", "connect", "sendmsg", "recvmsg", "memfd_create", "nanosleep", "sched_yield", "gettid", "getpid", "tgkill",
-        "prctl", "getcwd", "readlink", "prlimit64", "shared_mmap")
+        "prctl", "getcwd", "readlink", "prlimit64", "shared_mmap", "other_advice")
 
 
 @cases(action=("errno", "kill"), calls=(("memfd_create", "socket", "connect", "shared_mmap"), OURS))
@@ -428,7 +428,7 @@ def test_filter_in_a_program_that_locks_its_memory(t):
     t.equal("16 MiB of shared memory more", t.stdout, "0\n")
 
 
-@cases(action=("errno", "kill"), calls=(("socket", "connect"), OURS[:-3]))
+@cases(action=("errno", "kill"), calls=(("socket", "connect"), OURS[:-4]))
 def test_filter_inherited_by_the_program(t, action, calls):
     """Installed by who starts it: it runs as without us, unrecorded, and the report says so."""
     profile = record(t, (), t.build("filtered.c", "-O1"), action, "other", *calls, "--", t.build("lingers.c", "-O1"), status=17)

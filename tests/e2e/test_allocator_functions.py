@@ -49,6 +49,20 @@ def linked(t, library, *flags):
     return t.build("inner.c", "-O2", "-Wl,--no-as-needed", os.path.join(LIBRARIES, library), "-Wl,--as-needed", *flags)
 
 
+def test_mozilla(t):
+    """Firefox has malloc and pthread_create in its executable, and functions that take an arena."""
+    profile = t.record(t.build("mozilla_malloc.c", "-O2", "-fno-builtin", "-rdynamic", "-Wno-missing-prototypes", "-ldl"))
+    totals = t.consistent(profile)
+    t.equal("notes", t.report(profile)["notes"], [])
+    live, total = t.report(profile), t.report(profile, "total")
+    for name, size in dict(by_arena_malloc=801, by_arena_calloc=633, by_arena_memalign=1301, by_malloc=1001).items():
+        t.equal(name + " live", t.total(live, name), (size * 7, 7))
+        t.equal(name + " total", t.total(total, name), (size * 100, 100))
+    t.equal("realloc live", t.total(live, "by_arena_realloc"), (1203 * 7, 7))
+    t.equal("realloc total", t.total(total, "by_arena_realloc"), ((16 + 1203) * 100, 200))
+    t.equal("unknown frees", totals["unknown_frees"], 0)
+
+
 @cases(threads=(1, 4))
 def test_jemalloc(t, threads):
     profile = t.record(linked(t, "libjemalloc.so.2", "-DPREFIX="), str(threads))

@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -76,7 +77,8 @@ static int unfiltered(void)
     return 4;
 }
 
-/* Shared memory is told from other mappings by its flags, the fourth argument. */
+/* Shared memory is told from other mappings by its flags, the fourth argument; of madvise, only what
+ * an allocator needs is allowed. */
 static int install(unsigned action, char **names)
 {
     struct sock_filter code[64];
@@ -97,6 +99,15 @@ static int install(unsigned action, char **names)
             code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                                      offsetof(struct seccomp_data, args[3]));
             code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1, 0, 1);
+            code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+            code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        }
+        if (!strcmp(*names, "other_advice")) {
+            code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 4);
+            code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                                     offsetof(struct seccomp_data, args[2]));
+            code[n++] =
+                (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_DONTNEED, 1, 0);
             code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
             code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         }
