@@ -94,18 +94,8 @@ void accounts_take_unknown(struct target *t);
 void accounts_inherited(struct target *t, uint64_t blocks, uint64_t bytes);
 /* Reads other counters that are not in accounts. */
 void accounts_take_counters(struct target *t);
-/* Sets the peak of an interval before it ends. */
-void accounts_end_interval(struct target *t, uint32_t tick);
-/* Passes the peak so far of the open interval to the ledger, and begins a new one. */
-void accounts_raise_peak(struct target *t);
-void accounts_restart_peak(struct target *t);
 /* Begins a new era, if it is time. */
 void accounts_begin_era(struct target *t, uint64_t now_ns);
-/* Is the total that was reported last a new peak? */
-void accounts_watch_peak(struct target *t, uint64_t now_ns);
-/* Before target_finish: what sites had at the peak, sizes, lifetimes. The peak is never less than
- * what is live now. */
-void accounts_settle_sites(struct target *t, uint64_t now_ns);
 /* The site of an account; false: there is none. */
 bool accounts_site(struct target *t, uint32_t number, uint32_t *site);
 /* 1 + number of the ledger's account; 0: not seen yet. */

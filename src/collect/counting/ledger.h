@@ -51,7 +51,7 @@ struct ledger {
     uint64_t allocations, allocated_bytes;
     bool peak_is_reported; /* the program itself knows the peak, and reports peak_epoch */
     struct histogram histogram;
-    /* Of blocks that the program counted itself (accounts_settle_sites), in no order. */
+    /* Of blocks that the program counted itself (heap_peak_settle), in no order. */
     struct bucket_rows counted_sizes, counted_lives;
     /* Of the open interval. */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
