@@ -74,7 +74,7 @@
 /*
  * The state of one thread. It is in memory that a forked child finds zeroed (MADV_WIPEONFORK): tick
  * 0 never equals the shared tick, so the child's first hook calls thread_sync(), where it becomes a
- * process of its own.
+ * process of its own (fork_begin_child).
  */
 struct thread {
     uint32_t tick; /* the last tick written to the ring; 0: not of this process */
@@ -301,7 +301,10 @@ void ring_recover(struct thread *t);
 #define THREAD_NAME_SIZE 128                  /* bytes of a name that are reported */
 struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
 struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
-void thread_tick(struct thread *t);           /* the shared tick moved */
+/* The first event of a forked child: connects it to the collector as a process of its own. Returns
+ * its thread; NULL: nothing is recorded. */
+struct thread *fork_begin_child(void);
+void thread_tick(struct thread *t); /* the shared tick moved */
 /* This thread has advanced it to `tick`: it reports what it has counted before. */
 void thread_interval_ends(struct thread *t, uint32_t tick);
 void thread_named(struct thread *t, const char *name);
