@@ -1,8 +1,8 @@
 /*
  * fork() and _Fork(), and what happens in the child: with its first event it forgets the threads of
- * its parent and connects to the collector as a process of its own (connection.c). The child needs no
- * hook for this: the state of its thread is zeroed (struct thread), so thread_sync() notices it also
- * when the program made the child by other means.
+ * its parent and connects to the collector as a process of its own (connection.c). The child needs
+ * no hook for this: the state of its thread is zeroed (struct thread), so thread_sync() notices it
+ * also when the program made the child by other means.
  */
 #include <unistd.h>
 
