@@ -39,8 +39,8 @@ struct compare_row {
     const char *name, *module, *file;
     uint32_t line;
     const char *thread; /* by stack */
-    uint32_t answer;    /* by stack: the answer in whose merged tree */
-    uint32_t call;      /* its frames begin */
+    uint32_t answer;    /* by stack: the answer whose merged tree has its frames */
+    uint32_t call;      /* by stack: its innermost frame in that tree */
     struct compared self[COMPARE_MEASURES], total[COMPARE_MEASURES];
     int64_t *cells; /* sums of each run: [run][self, total][measure] */
 };

@@ -40,13 +40,13 @@ struct suppress_states {
 struct state_place {
     const struct place *place;
     uint32_t rule;     /* the caller's number */
-    bool begins, ends; /* it is the rule's first place, its last */
+    bool begins, ends; /* the place is the first, or the last, of its rule */
 };
 
 /* Adds a rule. Rules must be added in the order in which they count. */
 void suppress_states_add(struct suppress_states *s, const struct place *places, uint32_t count,
                          uint32_t rule);
-/* Call it when all rules are added. */
+/* Prepares the states. Call it when all rules are added. */
 void suppress_states_init(struct suppress_states *s, struct frame_table *frames,
                           const struct map *objects);
 /* The first rule that the stack of a node matches, or UINT32_MAX. */
