@@ -42,7 +42,7 @@ struct call_tree {
     uint32_t *site_call, /* for each site: the call that is charged; CALL_NONE: none */
         *site_leaf;      /* for each site: the innermost call that is not folded */
     bool by_max;
-    struct value sum; /* of the whole tree */
+    struct value sum; /* the sum of the whole tree */
     /* The value of 100 %: the sum without signs, so that differences have shares too. */
     int64_t scale;
     struct value ignored; /* everything that --ignore, suppressions and presets left out */

@@ -18,7 +18,7 @@
 #include "store/recording.h"
 
 struct estimate {
-    int64_t low, high; /* of the 95 % interval */
+    int64_t low, high; /* bounds of the 95 % interval */
 };
 
 /* Does the metric consist of sampled blocks? The program's mappings, its pools and CPU time do

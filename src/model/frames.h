@@ -119,7 +119,7 @@ void frame_table_set_patterns(struct frame_table *t, const struct focus *focus);
 struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
 
 /* The module at the address of a node; NULL: none. If several modules were there at different
- * times, the epoch in the address decides. */
+ * times, the last one whose epoch is not after that of the address. */
 const struct module *module_at(const struct profile *p, uint64_t address);
 
 /* module_at for many addresses of one profile. */

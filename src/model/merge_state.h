@@ -116,7 +116,7 @@ void merge_figures_finish(const struct merge_figures *f, struct profile *into,
 /* The spreads of one row of one metric. */
 struct merge_pair {
     struct input_spread of[SPREAD_KINDS];
-    int64_t value[SPREAD_KINDS]; /* of the input that is being added */
+    int64_t value[SPREAD_KINDS]; /* values of the input that is being added */
     bool pending;                /* the input that is being added has a value */
     uint8_t metric;
 };

@@ -21,14 +21,14 @@
 
 struct suppress_match {
     struct frame_table *frames;
-    VEC(struct suppress_rule) rules; /* of all lists, in the order in which they count */
+    VEC(struct suppress_rule) rules; /* the rules of all lists, in the order in which they count */
     /* Number of rules that look for one frame, and of rules that climb the stack. */
     size_t anywhere, climbing;
     struct suppress_states states; /* for the other rules */
     VEC(uint32_t) of_frame;        /* frame -> the first rule that it matches anywhere */
     VEC(uint32_t) stack; /* frames of `node`, innermost first, as far as they were needed */
     uint32_t node, next_node;
-    enum allocation allocation; /* of the stack that is being matched */
+    enum allocation allocation; /* how the stack that is being matched allocated */
     struct map objects;         /* string of a base name -> module with that path */
 };
 

@@ -21,9 +21,9 @@
 struct suppress_states {
     struct frame_table *frames;
     const struct map *objects;      /* string of a base name -> module with that path */
-    VEC(struct state_place) places; /* of all rules, one rule after the other */
+    VEC(struct state_place) places; /* the places of all rules, one rule after the other */
 
-    VEC(uint64_t) sets; /* of places, `words` each: states and classes, each distinct one once */
+    VEC(uint64_t) sets; /* sets of places, `words` each: the distinct states and classes */
     VEC(uint32_t) set_next;
     struct map set_index;
     size_t words;

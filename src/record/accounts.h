@@ -55,8 +55,8 @@ struct counting {
         uint64_t size;
         uint32_t account, era;
     } fresh;
-    struct indexed moving; /* the block that a realloc is moving, */
-    uintptr_t moving_from; /* and where it was; 0: none */
+    struct indexed moving; /* the block that a realloc is moving */
+    uintptr_t moving_from; /* the address of the block that a realloc is moving; 0: none */
     bool moving_known, moving_stored, moving_sure;
 };
 

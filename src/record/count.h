@@ -62,7 +62,7 @@ static inline void total_grows(struct thread *t, struct wire_account *a, uint64_
     uint64_t live = count_load(&s->live_bytes) + size;
     uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (UNLIKELY(a->saved_epoch != epoch) && live <= count_load(&s->peak_bytes))
-        count_save(a, epoch); /* otherwise the peak is after this */
+        count_save(a, epoch); /* otherwise this allocation makes a new peak */
     count_store(&s->live_bytes, live);
 }
 

@@ -29,7 +29,7 @@
 #include "machine/patch.h"
 
 struct entry {
-    uint64_t address;    /* of the function */
+    uint64_t address;    /* address of the function */
     const uint8_t *code; /* a copy of it */
     size_t size;
     size_t readable; /* bytes in the copy, including padding after the function */

@@ -59,7 +59,7 @@ struct python_frame {
     uint64_t code, at; /* at: the current instruction, as stored in the frame */
     uint64_t previous; /* the frame's own pointer, which may point to a shim */
     uint64_t caller;   /* the next frame of a function; 0: none */
-    uint64_t hash;     /* of this frame and all further out */
+    uint64_t hash;     /* hash of this frame and of all frames further out */
     uint32_t number;   /* number of the code; 0: the frame is not shown */
     uint32_t line;     /* 0: not known */
     /* Calls of the evaluation loop that begin with this frame: 0 or 1, rarely more. */
@@ -80,13 +80,13 @@ struct python_line_at {
 
 /* The position up to which the line table of a code was read. */
 struct python_reading {
-    uint32_t number; /* of the code; 0: none */
+    uint32_t number; /* number of the code; 0: the entry is empty */
     struct python_cursor cursor;
 };
 
 /* The merged stack up to a remembered frame, from the last merge. */
 struct python_merged {
-    uint64_t sp;     /* of the outermost native frame, to recognise another coroutine's stack */
+    uint64_t sp;     /* sp of the outermost native frame, to recognise another coroutine */
     uint64_t native; /* identifies the native frames of the merged stack */
     uint32_t stack;  /* number of the merged stack; 0: the frame has changed */
 };
@@ -125,7 +125,7 @@ struct python_name {
     struct python_words path; /* from the Thread to its attributes */
     uint64_t slot;            /* address of the pointer to the name; 0: must be searched for */
     uint64_t text, data;      /* the str, and its characters */
-    uint64_t length;          /* of the str */
+    uint64_t length;          /* number of characters of the str */
     uint32_t state;
     uint32_t size, width; /* bytes in `raw`; bytes of a character */
     char raw[PYTHON_NAME];
@@ -138,7 +138,7 @@ struct python_thread {
     bool doubtful; /* a code could not be reported: nothing remembered may be used */
     uint64_t era;  /* era of the remembered frames; 0: `parts` identify their code */
     struct python_frame *remembered; /* [PYTHON_FRAMES], outermost first */
-    /* Of the code of `remembered`, while code objects are not watched. */
+    /* The parts of the code of each of `remembered`, while code objects are not watched. */
     struct python_parts *parts;
     uint64_t *fresh;              /* [PYTHON_FRAMES], innermost first */
     struct python_merged *merged; /* one for each of `remembered` */
@@ -245,7 +245,7 @@ void python_forget_accounts(struct thread *t); /* forgets the accounts of rememb
 void python_give_up(enum wire_python_state why);
 void python_check_loaded(void);  /* at the start: checks all loaded files, before they run */
 bool python_begins_to_end(void); /* has this thread just begun to finalise it? true only once */
-bool python_has_ended(void);     /* it was found, and does not run, or no longer runs */
+bool python_has_ended(void);     /* an interpreter was found, and does not run or no longer runs */
 bool python_maps_arena(uint64_t pc, size_t size); /* does a call of mmap at `pc` map an arena? */
 /* Wraps the allocators again, if the program has replaced them. `pc` is in the caller. */
 void python_settle(uint64_t pc);

@@ -71,9 +71,9 @@ struct python_layout {
 /* Objects, in all versions. */
 #define PYTHON_REFERENCES 0
 #define PYTHON_TYPE       8
-#define PYTHON_SIZE       16 /* of str and bytes */
-#define PYTHON_STATE      32 /* of str */
-#define PYTHON_BYTES      32 /* of bytes: its contents */
+#define PYTHON_SIZE       16 /* length of str and bytes */
+#define PYTHON_STATE      32 /* state of str */
+#define PYTHON_BYTES      32 /* contents of bytes */
 /* Bits of the state of a str. */
 #define PYTHON_TEXT_WIDTH(state)   ((state) >> 2 & 7) /* bytes of a character */
 #define PYTHON_TEXT_COMPACT(state) ((state) >> 5 & 1) /* the characters follow at once */
@@ -90,8 +90,9 @@ enum {
     /* Size of the index: a number up to 3.10, some bytes of a word from 3.11 on. */
     PYTHON_KEYS_SIZE = 8
 };
-#define PYTHON_MANAGED_DICT  (1u << 4) /* of a type's flags: from 3.11 on, before the object */
-#define PYTHON_INLINE_VALUES (1u << 2) /* from 3.13 on: after the object */
+#define PYTHON_MANAGED_DICT (1u << 4) /* type flag, from 3.11 on: the dict is before the object */
+#define PYTHON_INLINE_VALUES                                                                       \
+    (1u << 2) /* type flag, from 3.13 on: the values are after the object */
 
 /* Before an object with a managed dict: its values (3.11), and its dict, or its values with a tag.
  */
@@ -105,10 +106,11 @@ enum {
 #define PYTHON_KEYS_COUNT 32
 #define PYTHON_KEYS_INDEX 40
 /* The keys of a dict from 3.11 on, where entries whose keys are all str have no hash. */
-#define PYTHON_COMPACT_COUNT            24
-#define PYTHON_COMPACT_INDEX            32
-#define PYTHON_COMPACT_INDEX_BITS(word) ((word) >> 8 & 0xff) /* of its size in bytes */
-#define PYTHON_COMPACT_HASHLESS(word)   (((word) >> 16 & 0xff) >= 1)
+#define PYTHON_COMPACT_COUNT 24
+#define PYTHON_COMPACT_INDEX 32
+#define PYTHON_COMPACT_INDEX_BITS(word)                                                            \
+    ((word) >> 8 & 0xff) /* logarithm of the size of the index in bytes */
+#define PYTHON_COMPACT_HASHLESS(word) (((word) >> 16 & 0xff) >= 1)
 
 /* Fills *out and returns WIRE_PYTHON_ON, or returns the reason why the version cannot be read.
  * `runtime` is the address of _PyRuntime. */

@@ -14,8 +14,8 @@
 
 /* A position in the table, and the sums of all entries before it. {0} is the first entry. */
 struct python_cursor {
-    uint64_t at;   /* in the table */
-    uint64_t byte; /* of the code */
+    uint64_t at;   /* offset in the table */
+    uint64_t byte; /* offset in the code */
     uint32_t line;
 };
 

@@ -26,7 +26,7 @@ struct remote_module {
     size_t symbol_count;
     char *strings; /* ended by a NUL */
     size_t strings_size;
-    uint16_t *versions; /* of the symbols; NULL: there are none */
+    uint16_t *versions; /* versions of the symbols; NULL: there are none */
     /* A copy of the part of the module that holds its unwind tables (remote_stack.c). */
     bool tables_read;
     char *tables; /* NULL: the module has none */

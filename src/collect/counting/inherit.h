@@ -26,7 +26,7 @@ struct fork_image {
 struct inheritance {
     VEC(struct fork_image) images; /* for its children */
     struct address_set maps;       /* mappings of its parents, as they were at the forks */
-    bool unknown;                  /* it was forked, and what it inherited is not known */
+    bool unknown;                  /* the process was forked, and what it inherited is not known */
 };
 
 /* Passes what was live at the parent's fork of this number to the child that the fork made. */

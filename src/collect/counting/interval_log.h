@@ -43,7 +43,7 @@ struct slice {
 struct interval_log {
     VEC(struct slice) slices;
     uint64_t length_ns;
-    size_t bytes;         /* of rows */
+    size_t bytes;         /* bytes of all rows */
     uint64_t next_end_ns; /* when the open interval is due to end */
     bool crowded;         /* rows have taken more than INTERVAL_LOG_ROOM */
     size_t kept;          /* number of slices that are kept */

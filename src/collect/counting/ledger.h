@@ -43,7 +43,7 @@ struct ledger {
     struct map others;
     struct deltas deltas; /* what happened in the open interval */
     bool timed;         /* stacks of CPU time are the program's own: its timers took the samples */
-    struct amount live; /* of the heap, and of Python's arenas; other mappings do not count */
+    struct amount live; /* live heap and Python's arenas; other mappings do not count */
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
     /* The highest live total of the open interval, or since ledger_watch if that was later. */

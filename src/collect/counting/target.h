@@ -68,7 +68,7 @@ struct boundary {
     uint64_t time_ns;
     bool patient;  /* the collector waits until threads report what they counted before it */
     bool programs; /* the program made it: it is a mark, unless the program says otherwise */
-    bool marked;   /* it is a mark that was requested from outside */
+    bool marked;   /* the boundary is a mark that was requested from outside */
 };
 
 /* What not_recorded.c knows about the process. */
@@ -79,7 +79,7 @@ struct watched {
      * connected. */
     char *became;
     bool is_path;
-    bool is_elsewhere;           /* it is in another network namespace */
+    bool is_elsewhere;           /* the process is in another network namespace */
     unsigned libraries_readings; /* how often the collector read the list of its libraries */
 };
 
@@ -100,7 +100,7 @@ struct target_python {
     struct python_codes codes;
     uint32_t state, version, objects_state; /* from the header, at the end */
     bool objects_wanted;
-    bool has_arenas; /* it has mapped arenas */
+    bool has_arenas; /* the interpreter has mapped arenas */
     bool ended;      /* the interpreter has ended, and has freed most of its memory */
     /* The collector read the process when its interpreter began to end; the process may
      * continue. */
@@ -123,7 +123,7 @@ struct target {
     char name[16];        /* the kernel's name when it connected */
     struct watched watched;
     struct wire_header *header;
-    size_t size;       /* of the mapping at header */
+    size_t size;       /* size of the mapping at `header` */
     uint64_t start_ns; /* on the session's clock */
     uint64_t start_monotonic_ns;
     uint32_t modules_read;

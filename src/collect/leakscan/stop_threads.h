@@ -30,7 +30,7 @@ struct stopped_threads {
     pid_t pid;
     VEC(struct stopped_thread) threads;
     VEC(pid_t) listed;       /* all threads, while they are being stopped */
-    VEC(uint64_t) registers; /* of all threads */
+    VEC(uint64_t) registers; /* the registers of all threads */
 };
 
 /* Stops all threads except `waiting`, which waits for the collector and has reported where its

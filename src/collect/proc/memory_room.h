@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 struct memory_room {
-    /* Of the cgroup or machine with the least free memory; limit 0: not known. */
+    /* Bytes of the cgroup or machine with the least free memory; limit 0: not known. */
     uint64_t limit, free;
     bool of_machine; /* the limit is the machine's, not that of a cgroup */
 };

@@ -23,7 +23,7 @@ enum page_flag {
 
 struct page_run {
     uint64_t start, end;
-    uint64_t flags; /* of enum page_flag, those that were asked for in `distinguished` */
+    uint64_t flags; /* the flags of enum page_flag that were in `distinguished` */
 };
 
 struct page_runs {

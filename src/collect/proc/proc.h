@@ -24,14 +24,14 @@ struct proc_state {
     uint32_t ppid;
     uint64_t flags; /* PROC_KERNEL_THREAD and others */
     uint64_t minor_faults, major_faults;
-    uint64_t user_ticks, system_ticks; /* of CPU time */
+    uint64_t user_ticks, system_ticks; /* clock ticks of CPU time */
     uint64_t threads;
     uint64_t start_ticks; /* after boot; 0: not known */
     /* An address, which each exec chooses and fork keeps; 0: not known, also in the middle of
      * exec. */
     uint64_t stack_start;
     uint64_t environment_end; /* an address; 0 also in the middle of exec */
-    int wait_status;          /* of a zombie, if we may read it */
+    int wait_status;          /* how a zombie ended, if we may read it */
 };
 #define PROC_KERNEL_THREAD 0x200000u
 

@@ -69,7 +69,7 @@ struct perf_record {
     union {
         struct {
             struct arch_registers registers;
-            uint64_t address; /* of a fault */
+            uint64_t address; /* address of a page fault */
             const uint8_t *stack;
             uint64_t stack_size;
             /* The size of the copy. If stack_size is smaller, the copy reaches the end of the
@@ -78,7 +78,7 @@ struct perf_record {
             bool in_kernel; /* the kernel was working; registers and stack are the program's */
         };
         struct {
-            uint64_t start, size, offset; /* of a mapping */
+            uint64_t start, size, offset; /* PERF_MMAP: the mapping */
             const char *path;
             const uint8_t *build_id;
             uint32_t build_id_size;

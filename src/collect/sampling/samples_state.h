@@ -74,7 +74,7 @@ struct sampled_thread {
 struct process {
     pid_t pid, parent;
     bool alive;
-    bool expects_exec;     /* it is the program itself, whose target exists already */
+    bool expects_exec;     /* the process becomes the program, whose target exists already */
     bool skipped;          /* the process is not recorded */
     bool fresh;            /* the process was forked, and is recorded from nearly its beginning */
     struct target *target; /* NULL: nothing to count yet */
@@ -82,7 +82,7 @@ struct process {
     struct rules *rules;  /* NULL: no stack has been unwound yet */
     struct map epilogues; /* return address in code without unwind information -> its frame */
     struct touched_pages pages;
-    VEC(struct sampled_thread) threads; /* those that have not ended */
+    VEC(struct sampled_thread) threads; /* the threads that have not ended */
     struct map by_tid;                  /* thread id -> index in threads */
 };
 

@@ -30,7 +30,7 @@ struct control_socket {
     struct control_socket_waiting {
         int fd;
         pid_t pid;
-        bool other_user; /* it belongs to another user: dropped first if there is no room */
+        bool other_user; /* belongs to another user: dropped first if there is no room */
         uint64_t came_ns;
     } waiting[CONTROL_SOCKET_WAITING];
     unsigned waiting_count;

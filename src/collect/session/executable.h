@@ -33,9 +33,9 @@ struct executable {
     enum executable_kind kind;
     enum own_malloc own_malloc;
     bool is_go;
-    bool imports_malloc;   /* it imports malloc or another allocation function */
-    bool has_symbols;      /* it has a symbol table: own_malloc can be trusted */
-    bool has_suppressions; /* it has suppressions for LeakSanitizer (lsan_suppressions.h) */
+    bool imports_malloc;   /* the file imports malloc or another allocation function */
+    bool has_symbols;      /* the file has a symbol table: own_malloc can be trusted */
+    bool has_suppressions; /* the file has suppressions for LeakSanitizer */
     /* The name of an allocator that it has besides malloc; NULL: none is known. */
     const char *inner;
     /* For libraries, relative to their load address; 0: none. */

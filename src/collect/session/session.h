@@ -86,7 +86,7 @@ struct process_figures {
 struct session_result {
     int status;                  /* as a shell reports it: exit code, or 128 + signal */
     struct recording *recording; /* its processes have no figures: these are in the file */
-    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all processes */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* sums over all processes */
     VEC(struct process_figures) figures; /* one for each profile of the recording */
     char *file; /* where the file is; NULL if it could not be written anywhere */
     /* The bytes, if the recording went to a command and cannot be read again. */

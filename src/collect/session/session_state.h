@@ -32,7 +32,7 @@ struct snapshot {
 /* The state of a session with a program that already ran (attached.h). */
 struct attached {
     enum { NOT_ATTACHED, ATTACHING, RECORDING, RESTORING, FINISHED, FAILED } state;
-    int pidfd; /* of the program */
+    int pidfd; /* pidfd of the program */
     bool leaving, has_asker;
     unsigned tries;      /* failed attempts to restore the program's code */
     struct client asker; /* the client that asked us to detach, and waits */
@@ -73,7 +73,7 @@ struct session {
     /* Number of targets in the last checkpoint, if all are dormant; else 0. */
     size_t checkpointed;
     uint64_t fork_ns, fork_faults;  /* how long the fork took; our page faults at that time */
-    VEC(struct snapshot) snapshots; /* those being written, and those that may be removed later */
+    VEC(struct snapshot) snapshots; /* snapshots being written, or that may be removed later */
     unsigned snapshot_count;        /* how many were begun so far */
     struct triggers triggers;       /* conditions for further snapshots */
     char *snapshot_note;            /* about the last automatic snapshot, or NULL */

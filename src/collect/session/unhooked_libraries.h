@@ -17,11 +17,11 @@ struct target;
 struct not_recorded;
 
 enum unhooked_way {
-    UNHOOKED_HIDDEN, /* it has a malloc that it does not export */
-    UNHOOKED_OWN,    /* it exports a malloc, which comes after ours, yet calls it: RTLD_DEEPBIND */
-    UNHOOKED_LIBC,   /* it has no malloc, and calls libc's instead of ours: RTLD_DEEPBIND too */
-    UNHOOKED_EARLY,  /* it called libc's malloc at first, and was later bound to ours */
-    UNHOOKED_BOUND,  /* it was bound to ours, and nothing was missed before */
+    UNHOOKED_HIDDEN, /* the library has a malloc that it does not export */
+    UNHOOKED_OWN,    /* the library exports a malloc and calls it instead of ours: RTLD_DEEPBIND */
+    UNHOOKED_LIBC,   /* the library calls libc's malloc instead of ours: RTLD_DEEPBIND */
+    UNHOOKED_EARLY,  /* the library called libc's malloc until it was bound to ours */
+    UNHOOKED_BOUND,  /* the library was bound to ours, and nothing was missed before */
 };
 
 struct unhooked_library {
