@@ -130,3 +130,16 @@ EXPORT int signalfd(int fd, const sigset_t *set, int flags)
     NEXT(signalfd)
     return forward(fd, cpu_timer_without(set, &copy), flags);
 }
+
+/* The kernel may be the only one that knows where the signal stack is: the leak scan asks for it. */
+EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+    NEXT(sigaltstack)
+    int result = forward(stack, old);
+    struct thread *t = result == 0 && stack ? thread_enter() : NULL;
+    if (t) {
+        thread_signal_stack(t, stack);
+        thread_leave();
+    }
+    return result;
+}

@@ -73,6 +73,7 @@ void next_find_all(void)
     FIND(sigwaitinfo);
     FIND(sigtimedwait);
     FIND(signalfd);
+    FIND(sigaltstack);
     FIND(prctl);
     FIND(fork);
     FIND(_Fork);

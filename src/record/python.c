@@ -363,7 +363,7 @@ void python_recover(struct thread *t)
     struct python_thread *p = t->python;
     python_leave(t);
     if (p) {
-        p->count = 0;
+        p->count = p->tail_end = 0;
         memset(p->codes, 0, sizeof p->codes);
         memset(p->pairs, 0, sizeof p->pairs);
         memset(p->lines, 0, sizeof p->lines);
@@ -387,7 +387,8 @@ struct python_thread *python_thread_new(struct thread *t)
     size_t parts = PYTHON_FRAMES * sizeof(struct python_parts);
     size_t size =
         rounded(sizeof(struct python_thread)) + frames + parts +
-        PYTHON_FRAMES * (sizeof(struct python_merged) + 2 * sizeof(uint64_t) + sizeof(uint32_t));
+        PYTHON_FRAMES * (sizeof(struct python_merged) + 2 * sizeof(uint64_t) + sizeof(uint32_t)) +
+        WALK_FRAMES * sizeof(struct python_tail);
     struct python_thread *p = sys_map(size);
     if (!p)
         return NULL;
@@ -397,7 +398,8 @@ struct python_thread *python_thread_new(struct thread *t)
     p->fresh = (void *)((char *)p->parts + parts);
     p->loops = p->fresh + PYTHON_FRAMES;
     p->merged = (void *)(p->loops + PYTHON_FRAMES);
-    p->natives = (void *)(p->merged + PYTHON_FRAMES);
+    p->tail = (void *)(p->merged + PYTHON_FRAMES);
+    p->natives = (void *)(p->tail + WALK_FRAMES);
     atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
     atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);
     return t->python = p;
@@ -407,7 +409,7 @@ void python_begin(struct thread *t)
 {
     python_leave(t);
     if (t->python) {
-        t->python->count = 0;
+        t->python->count = t->python->tail_end = 0;
         t->python->name = (struct python_name){0};
     }
 }

@@ -91,6 +91,13 @@ struct python_merged {
     uint32_t stack;  /* number of the merged stack; 0: the frame has changed */
 };
 
+/* The merged stack up to a native frame that the innermost Python frame called, from the last
+ * merge. */
+struct python_tail {
+    uint64_t native; /* identifies the native frames up to this one */
+    uint32_t stack;  /* number of the merged stack */
+};
+
 struct python_pair {
     uint64_t key;
     uint32_t stack;
@@ -145,6 +152,11 @@ struct python_thread {
     /* While merging, for each of `remembered`: address of the loop's record. */
     uint64_t *loops;
     uint32_t *natives; /* while merging: number of native frames before that record */
+    /* [WALK_FRAMES], by index of a native frame: the merged stack up to each native frame that the
+     * innermost Python frame called, from the last merge. Valid up to tail_end. */
+    struct python_tail *tail;
+    uint32_t tail_caller; /* stack of the innermost Python frame in `tail`; 0: no Python frame */
+    uint32_t tail_end;    /* the end of the valid entries of `tail` */
     struct python_name name;
     uint16_t index[PYTHON_INDEXES]; /* index in `remembered`, by address of a frame */
     struct python_code codes[PYTHON_CODES];

@@ -124,10 +124,34 @@ static bool is_between(uint64_t address)
 }
 
 /*
+ * How many native frames, from the outermost, are as they were in the stack that was merged last,
+ * provided that this had the same Python frames: those up to `native`, which are the stack `caller`.
+ */
+static uint32_t up_to_change(const struct walk *w, const struct python_thread *p, uint32_t native,
+                             uint32_t caller)
+{
+    uint32_t n = p->tail_end < w->count ? p->tail_end : w->count;
+    if (p->tail_caller != caller)
+        return native;
+    while (n > native && p->tail[n - 1].native != w->frames[n - 1].id)
+        n--;
+    return n > native ? n : native;
+}
+
+/* Remembers the numbers of the native frames from `native` on, which end the path. */
+static void keep_tail(struct python_thread *p, const struct walk *w, uint32_t native,
+                      const uint32_t *ids)
+{
+    for (p->tail_end = w->count; native < w->count; native++)
+        p->tail[native] = (struct python_tail){w->frames[native].id, *ids++};
+    p->tail_caller = p->count ? p->merged[p->count - 1].stack : 0;
+}
+
+/*
  * Outermost first: each call of the evaluation loop, then the Python frames that it runs. It goes
- * on from the innermost frame up to which the last stack was the same. What the interpreter does
- * between two Python frames has no nodes but for the loop: there are many such frames, and the
- * Python frames say the same. Frames of others that lie there have theirs.
+ * on from the innermost frame, Python's or native, up to which the last stack was the same. What
+ * the interpreter does between two Python frames has no nodes but for the loop: there are many such
+ * frames, and the Python frames say the same. Frames of others that lie there have theirs.
  */
 uint32_t python_merge(struct thread *t, uint64_t key)
 {
@@ -157,15 +181,23 @@ uint32_t python_merge(struct thread *t, uint64_t key)
         if (native)
             p->merged[i].native = w->frames[native - 1].id;
     }
-    for (; native < w->count; native++)
+    uint32_t tail = first == p->count ? up_to_change(w, p, native, caller) : native;
+    if (tail > native) {
+        caller = p->tail[tail - 1].stack;
+        n = 0;
+    }
+    for (native = tail; native < w->count; native++)
         t->path[n++] = w->frames[native].address;
     uint32_t number = stack_tree_extend(caller, t->path, n, t->path_ids);
     for (uint32_t i = first; i < p->count; i++) { /* from a place in the path to the number there */
         struct python_merged *m = &p->merged[i];
         m->stack = !number ? 0 : m->stack ? t->path_ids[m->stack - 1] : caller;
     }
-    if (UNLIKELY(!number))
+    if (UNLIKELY(!number)) {
+        p->tail_end = 0;
         return cut_merged(w, p);
+    }
+    keep_tail(p, w, tail, t->path_ids + n - (w->count - tail));
     python_keep(t, key, number);
     return number;
 }

@@ -201,6 +201,7 @@ struct next {
     int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
     int (*signalfd)(int, const sigset_t *, int);
+    int (*sigaltstack)(const stack_t *, stack_t *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     int (*fork)(void);
     int (*_Fork)(void);
@@ -320,8 +321,9 @@ void thread_tick(struct thread *t); /* call it if the shared tick has changed */
 void thread_interval_ends(struct thread *t, uint32_t tick);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that did not end normally */
-void thread_check_name(void);          /* the last chance to read its name from Python */
-void threads_reset(void);              /* in a forked child */
+void thread_signal_stack(struct thread *t, const stack_t *stack); /* reports its signal stack */
+void thread_check_name(void); /* the last chance to read its name from Python */
+void threads_reset(void);     /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);
 void threads_leave(void);     /* frees the memory of all threads, which must not use it any more */

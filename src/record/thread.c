@@ -88,6 +88,12 @@ void thread_named(struct thread *t, const char *name)
         accounts_begun(t);
 }
 
+static void forget_stacks(struct thread *t)
+{
+    atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->signal_stack, 0, memory_order_relaxed);
+}
+
 static void thread_end(void *arg)
 {
     struct thread *t = arg;
@@ -114,7 +120,7 @@ static void thread_end(void *arg)
     cpu_timer_end(t);
     tls.thread = NULL;
     tls.ended = true;
-    atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
+    forget_stacks(t);
     spin_lock(&threads_lock);
     t->tid = 0;
     t->next = free_threads;
@@ -132,7 +138,7 @@ static void take_back_dead(void)
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
             t->tid = 0;
             cpu_timer_abandon(t);
-            atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
+            forget_stacks(t);
             t->next = free_threads;
             free_threads = t;
         }
@@ -216,6 +222,12 @@ static uint64_t sure_stack(bool first, uint64_t high)
     return size > above && size < high ? high - size + above : high;
 }
 
+void thread_signal_stack(struct thread *t, const stack_t *stack)
+{
+    uintptr_t address = stack->ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack->ss_sp;
+    atomic_store_explicit(&t->ring->signal_stack, address, memory_order_relaxed);
+}
+
 /* Makes `t` the calling thread's. */
 static struct thread *thread_adopt(struct thread *t)
 {
@@ -235,6 +247,9 @@ static struct thread *thread_adopt(struct thread *t)
     atomic_store_explicit(&t->ring->stack, t->stack_high, memory_order_relaxed);
     t->stack_low = t->stack_high > STACK_MOST ? t->stack_high - STACK_MOST : 0;
     t->stack_sure = sure_stack(first, t->stack_high);
+    stack_t signal_stack = {.ss_flags = SS_DISABLE};
+    sys_call(SYS_sigaltstack, 0L, &signal_stack);
+    thread_signal_stack(t, &signal_stack);
 
     accounts_begin(t);
     put_tick(t);

@@ -327,8 +327,9 @@ struct wire_ring {
     _Atomic uint64_t waits;                /* by the program: times that it waited for room, */
     _Atomic uint64_t growths_left_out;     /* number of WIRE_GROWTHs that it left out instead */
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
-    _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack */
-    _Alignas(64) struct wire_own own[2];   /* by the program: as in the header, for its thread */
+    _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack, */
+    _Atomic uint64_t signal_stack; /* and of the one that it has for signals; 0: none is known */
+    _Alignas(64) struct wire_own own[2]; /* by the program: as in the header, for its thread */
     /* By the program: its accounts with changes, and the one whose row is being written: once
      * `written` has reached row_end, that row is in the ring and no longer in the account. */
     _Alignas(64) _Atomic uint32_t dirty; /* a list of accounts by their next_dirty; WIRE_LAST */

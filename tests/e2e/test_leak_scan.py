@@ -55,6 +55,18 @@ def test_stale_memory_keeps_nothing(t, allocator):
         t.equal("lost beside them", [s for s in sizes["lost"] if s != 2060], [])
 
 
+@cases(taken_back=(False, True))
+def test_the_kernel_points_to_them(t, taken_back):
+    """What epoll returns, what a timer's signal brings, and where signal handlers run: no pointer is in the program."""
+    given = [3001, 3002, 3003, 65540, 65541]
+    profile = t.record(t.build("kernel_pointers.c", "-O1"), *(["removed"] if taken_back else []))
+    for scan in scans(t, profile):
+        sizes = scan.sizes()
+        t.equal("no reason", scan.reason, "")
+        t.equal("lost", sizes["lost"], (given[:3] if taken_back else []) + [3009] + (given[3:] if taken_back else []))
+        t.equal("reachable", [s for s in sizes.get("reachable", []) if s in given], [] if taken_back else given)
+
+
 @cases(mode=("exit", "return", "quick_exit", "handler", "vfork"))
 def test_freed_at_exit(t, mode):
     """Before destructors ran, and after; what they allocate is not in the interval before."""

@@ -192,6 +192,43 @@ def test_ends_with_threads_at_work(t, version):
         t.true("allocations", t.report(profile)["totals"]["allocations"] > 1000)
 
 
+NATIVE_PATHS = """import collections, ctypes, json, os, random, sys
+call = ctypes.PyDLL(sys.argv[1]).call
+call.argtypes = [ctypes.c_char_p]
+def first(path):
+    call(path)
+def second(path):
+    call(path)
+random.seed(int(sys.argv[2]))
+calls, path = collections.Counter(), ''
+for i in range(20000):
+    path = path[:random.randrange(len(path) + 1)] + ''.join(random.choices('abc', k=random.randrange(4)))
+    function = random.choice((first, first, first, first, second))
+    function(path[:12].encode())
+    calls[function.__name__ + ' ' + path[:12]] += 1
+with open(sys.argv[3], 'w') as out:
+    json.dump(calls, out)
+os._exit(0)
+"""
+
+
+@cases(version=VERSIONS, seed=(1, 2))
+def test_native_frames_inside_python_ones(t, version, seed):
+    """Each native stack below each Python line has its own count, however the one before it went."""
+    library = t.build("native_paths.c", shared=True)
+    script, told = t.file("paths.py"), t.file("calls.json")
+    with open(script, "w") as out:
+        out.write(NATIVE_PATHS)
+    profile = t.record(interpreter(version), script, library, str(seed), told)
+    found = {}
+    for row in t.report(profile, "live", "--by", "stack", "--top", "0", "--min", "0", "--within", "^call$")["rows"]:
+        names = [f["function"] for f in row["stack"]]
+        python = [f["function"] for f in row["stack"] if f["kind"] == "python"]
+        key = python[0] + " " + "".join(f for f in reversed(names[:names.index("call")]) if f in "abc")
+        found[key] = found.get(key, 0) + row["count"]
+    t.equal("blocks by stack", found, json.load(open(told)))
+
+
 @cases(version=("3.8", "3.11", "3.12", "3.13"))
 def test_embedded(t, version):
     """libpython comes with dlopen and goes with dlclose, again and again (3.12 itself does not survive that)."""

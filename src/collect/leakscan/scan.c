@@ -12,6 +12,7 @@
 #include "collect/leakscan/roots.h"
 #include "collect/leakscan/scan_forked.h"
 #include "collect/leakscan/stop_threads.h"
+#include "collect/proc/kernel_pointers.h"
 #include "machine/page.h"
 
 #define TRIES       50
@@ -127,6 +128,18 @@ static void gather_facts(const struct scanning *s, const struct stopped_threads 
                 (struct root_thread){h->threads.items[i].stack, h->threads.items[i].pointer};
 }
 
+/* Takes what only the kernel may have: where signal handlers run, and what it was given to return. */
+static void take_kernel_pointers(const struct target *t, struct reachability *reach)
+{
+    struct kernel_pointers k = {0};
+    for (size_t i = 0; i < t->readers.count; i++)
+        reachability_word(reach, atomic_load(&t->readers.items[i].ring->signal_stack));
+    kernel_pointers_read(&k, t->pid);
+    for (size_t i = 0; i < k.items.count; i++)
+        reachability_word(reach, k.items.items[i]);
+    kernel_pointers_release(&k);
+}
+
 static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
 {
     struct target *t = s->target;
@@ -142,6 +155,7 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
         reachability_word(&s->reach, h->registers.items[i]);
+    take_kernel_pointers(t, &s->reach);
     roots_take(&facts, &s->reach);
     if (s->memory.only_written)
         scan_forked_roots(t, &s->memory, &s->reach);
