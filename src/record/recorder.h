@@ -100,7 +100,7 @@ struct thread {
     uint32_t name_checks; /* how many more events check its Python name without a tick (thread.c) */
     int timer;            /* the timer on the thread's CPU clock (cpu_timer.h) */
     bool timed;           /* the thread has a timer */
-    /* The thread is in the handler of its timer's signal, and must not record. */
+    /* The thread is in the handler of its timer's signal, and may write nothing but the sample. */
     bool in_handler;
     bool named;          /* tide_thread_name has named it: other names do not matter */
     bool python_named;   /* Python has named it: the kernel's name does not matter */
@@ -372,8 +372,8 @@ bool hook_nested(uintptr_t frame);
 
 /* event.c */
 enum free_how {
-    FREE_SURE, /* the allocation of the block was certainly recorded */
-    FREE_MAYBE /* it may not have been recorded, and an unknown block is no error */
+    FREE_SURE, /* the hooks saw the allocation: a block that is not known is counted as unknown */
+    FREE_MAYBE /* the hooks may have missed the allocation: a block that is not known is no error */
 };
 /* Records an allocation; false: it was not recorded. */
 bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);

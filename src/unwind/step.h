@@ -31,6 +31,8 @@ enum step_call {
     CALL_BARE /* a call by name of a function that may contain `callee` and keeps none */
 };
 
+/* How to read the memory and the code of a process. The owner may embed it in a larger struct,
+ * which the callbacks find through `self`. */
 struct unwind_space {
     /* Returns 0 and the module that contains `address`, or -1: none with unwind information. */
     int (*find)(const struct unwind_space *self, uint64_t address, struct unwind_module *out);

@@ -66,7 +66,8 @@ struct reader {
 struct boundary {
     uint32_t tick; /* the last tick before the end */
     uint64_t time_ns;
-    bool patient;  /* the collector waits until threads report what they counted before it */
+    /* The collector may wait a while for threads to report what they counted before it. */
+    bool patient;
     bool programs; /* the program made it: it is a mark, unless the program says otherwise */
     bool marked;   /* the boundary is a mark that was requested from outside */
 };
@@ -136,7 +137,7 @@ struct target {
     VEC(struct reader) readers;
     VEC(struct reader *) active; /* the rings that this pass reads */
     VEC(struct boundary) boundaries;
-    bool patient;  /* patient boundaries are not handled in this pass */
+    bool patient;  /* patient boundaries may be put off to a later pass */
     uint32_t tick; /* ends of intervals before this tick have been handled */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: not asked for */
@@ -166,11 +167,12 @@ struct target {
 
     uint64_t events;
     uint64_t missed_frees;
-    uint64_t growths_left_out;  /* steps of growing arrays that are not counted */
-    bool dormant, was_dormant;  /* its hooks only forward calls now, or did so at its start */
-    unsigned stops;             /* how often it became dormant: frees were missed then */
-    bool was_paused;            /* recording was paused, so some blocks were never reported */
-    uint64_t unannounced_frees; /* frees of blocks that were allocated while it was paused */
+    uint64_t growths_left_out; /* steps of growing arrays that are not counted */
+    bool dormant, was_dormant; /* its hooks only forward calls now, or did so at its start */
+    unsigned stops;            /* how often it became dormant: frees were missed then */
+    bool was_paused;           /* recording was paused, so some blocks were never reported */
+    /* Unknown frees since a pause, probably of blocks allocated in it. */
+    uint64_t unannounced_frees;
     /* The process was already running at the attach: frees of older blocks are counted in its
      * profile. */
     bool attached;

@@ -41,8 +41,8 @@ typedef void reachability_read(void *context, const struct address_range *ranges
 struct reachability_block {
     uint64_t address : 48, state : 15; /* state: an enum reach */
     uint64_t empty : 1;                /* the block is an empty array */
-    /* First the size in bytes; after reachability_note, the index of the block's entry in
-     * `pointers`; after reachability_run, for lost and indirect blocks, the number of the root. */
+    /* The size in bytes, until reachability_run; during it, the index of the block's entry in
+     * `pointers`; after it, for lost and indirect blocks, the number of the root. */
     uint64_t size;
 };
 

@@ -183,7 +183,8 @@ void take_off_stack(struct samples *s, struct process *p, const struct perf_reco
 void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
 /* Examines waiting threads. Call it after a pass that has read everything up to `until_ns`. */
 void examine_waits(struct samples *s, uint64_t until_ns);
-/* Ends or restarts all waits, because recording pauses or resumes. */
+/* Makes all current waits begin anew, because recording pauses or resumes; a pause first charges
+ * the time so far. */
 void cut_waits(struct samples *s, bool paused, uint64_t time_ns);
 /* The thread ends, or is no longer followed. */
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
