@@ -23,25 +23,25 @@ static int take(void *context, int val, const char *text, struct err *err)
 
 static void print_help(void)
 {
-    printf("usage: tidemark report FILE [OPTIONS]\n"
-           "\n"
-           "Shows what a recording holds: which functions allocated, how much of it is still live, "
-           "what\n"
-           "made the peak.\n"
-           "\n"
-           "%s\n"
-           "Not in tidemark diff:\n"
-           "  --histogram H    blocks by size or lifetime; with --by for each row\n"
-           "\n"
-           "Examples:\n"
-           "  tidemark report app.tide                          live at the end, by function\n"
-           "  tidemark report app.tide --metric peak --tree     what made the peak\n"
-           "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
-           "  tidemark report app.tide --metric temporary --by line\n"
-           "  tidemark report app.tide --metric cpu --tree      where the time goes\n"
-           "  tidemark report app.tide --histogram lifetime --by function --top 3\n"
-           "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
-           query_options_help());
+    printf(
+        "usage: tidemark report FILE [OPTIONS]\n"
+        "\n"
+        "Shows which functions allocated memory, how much of it is still live, and what made the\n"
+        "peak.\n"
+        "\n"
+        "%s\n"
+        "Not in tidemark diff:\n"
+        "  --histogram H    blocks by size or lifetime; with --by for each row\n"
+        "\n"
+        "Examples:\n"
+        "  tidemark report app.tide                          live at the end, by function\n"
+        "  tidemark report app.tide --metric peak --tree     what made the peak\n"
+        "  tidemark report app.tide --since 10s --at 20s     what grew in ten seconds\n"
+        "  tidemark report app.tide --metric temporary --by line\n"
+        "  tidemark report app.tide --metric cpu --tree      where the time goes\n"
+        "  tidemark report app.tide --histogram lifetime --by function --top 3\n"
+        "  tidemark report app.tide --within 'Parser::' --ignore 'Cache' --by stack --top 3\n",
+        query_options_help());
 }
 
 static int print_answer(const struct answer *a, const struct query_options *o)

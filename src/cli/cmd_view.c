@@ -55,7 +55,7 @@ static const char help[] =
     "  tidemark view before.tide after.tide -o change.html\n"
     "  tidemark view before.tide after.tide --limit 'peak +5 %' --limit 'temporary +10 %'\n"
     "  tidemark view huge.tide --serve 8000            elsewhere: ssh -L 8000:localhost:8000 HOST\n"
-    "  tidemark view $(pgrep myserver)                 a recording that goes on\n";
+    "  tidemark view $(pgrep myserver)                 a running recording\n";
 
 enum { OPT_NO_OPEN = 256, OPT_WITH_SOURCE, OPT_SOURCE_PATH, OPT_LIMIT, OPT_SERVE, OPT_HELP };
 

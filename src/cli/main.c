@@ -16,8 +16,8 @@ static const struct command {
 } commands[] = {
     {"run", cmd_run, "record a program: every allocation with its call stack"},
     {"attach", cmd_attach, "record a running program, without restarting it"},
-    {"detach", cmd_detach, "end such a recording; the program goes on as before"},
-    {"report", cmd_report, "what a recording holds, by function, line, stack, library or thread"},
+    {"detach", cmd_detach, "end a recording that attach began; the program continues"},
+    {"report", cmd_report, "who holds memory, by function, line, stack, library or thread"},
     {"leaks", cmd_leaks, "what was never freed, and whether anything still points to it"},
     {"diff", cmd_diff, "the difference between two recordings, matched by names"},
     {"findings", cmd_findings, "the short list: what is worth fixing, and how"},

@@ -83,10 +83,10 @@ int query_read(const struct query_options *o, const char *file, struct recording
 /* The part of --help that describes these options. */
 const char *query_options_help(void);
 
-/* The same for commands that do not apply presets unless asked to. */
+/* The part of --help about stacks, for commands that apply presets by default. */
 #define QUERY_PRESETS_FOCUS_HELP                                                                   \
     "  --within REGEX   only stacks with a matching function (repeatable)\n"                       \
-    "  --within-path PREFIX  only stacks with a function in such a file (repeatable)\n"            \
+    "  --within-path PREFIX  only functions whose file begins with PREFIX (repeatable)\n"          \
     "  --ignore REGEX   leave out stacks with a matching function (repeatable)\n"                  \
     "  --suppressions FILE  leave out stacks that LeakSanitizer or valgrind suppress "             \
     "(repeatable)\n"                                                                               \

@@ -179,7 +179,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
     if (g->cpu_period_ns) {
         say(b, "  CPU time %M in %N sample(s)", f->sampled.cpu_ns, f->sampled.cpu_samples);
         if (g->kernel) {
-            say(b, ", of it %M%r", f->sampled.kernel_ns,
+            say(b, ", %M of it%r", f->sampled.kernel_ns,
                 g->kernel == KERNEL_SAMPLED ? " in the kernel"
                                             : " in the kernel, charged by an estimate");
         }

@@ -91,12 +91,12 @@ static const char *const help_lines[] = {
     "m          what is held: live, peak, total, mapped",
     "/          show only stacks with a function that matches (a regular expression; empty: all)",
     "up, down   scroll; also page up, page down, home",
-    "space      hold the screen still, and go on",
+    "space      pause the screen, or continue",
     "k          make a mark in the recording, with a label",
     "n          write a snapshot beside the recording",
     "l          look for leaks now",
     "p          pause the recording of allocations, and resume it",
-    "q          quit; the program and its recording go on",
+    "q          quit; the program and its recording continue",
     NULL};
 
 static void draw_lines(const char *text, int from, int height, int width, size_t skip)

@@ -23,8 +23,8 @@ void aggregate_threads(struct answer_rows *out, const struct call_tree *t, const
  * A row's total is what was allocated in stacks with that call. Its self is the part of each stack
  * that is given to one row only, so the selves add up to `of.total`: among callers, it is given to
  * the caller of the function's outermost call; among callees, to the callee of its innermost call.
- * What the function is charged for itself is the row "[itself]". -ENOENT: these stacks contain no
- * such function.
+ * The row "[itself]" has what the function itself is charged for. -ENOENT: no stack contains the
+ * function.
  */
 int aggregate_edges(struct answer_rows *out, struct answer_row *of, const struct call_tree *t,
                     const struct group *g, const struct query *q, struct err *err);

@@ -19,10 +19,10 @@ struct answer {
     const struct query *query;
     const struct profile *profile;
     struct window window;
-    struct totals totals; /* of the process and window, regardless of the focus */
+    struct totals totals; /* totals of the process in the window, regardless of the focus */
     struct frame_table frames;
     struct measure measure;
-    struct measure before; /* if the query asks for it: the same sites at the other moment */
+    struct measure before; /* the sites at query.before, if the query asks for it */
     struct call_tree tree;
     struct merged merged; /* tree and stacks only */
     struct answer_rows rows;
@@ -32,8 +32,8 @@ struct answer {
     const struct input_spread *sum_spread;
 };
 
-/* -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not have the
- * answer. */
+/* Answers a query. -EINVAL: the question makes no sense; -ENOENT, -ENODATA: this recording does not
+ * have the answer. */
 int answer_query(struct answer *a, const struct recording *r, const struct query *q,
                  struct err *err);
 void answer_release(struct answer *a);

@@ -44,7 +44,7 @@ struct call_paths {
     struct merged_paths merged;
 };
 
-/* `wanted`: which sites count; NULL: all. */
+/* Builds the paths of some sites. `wanted`: which sites count; NULL: all. */
 void call_paths_build(struct call_paths *p, struct frame_table *frames, const bool *wanted);
 void call_paths_release(struct call_paths *p);
 
@@ -59,7 +59,7 @@ uint32_t *call_paths_rules(const struct call_paths *p, struct suppress_match *su
 /* The paths of all sites, kept with the frame table. They are built once the table has been used a
  * few times, or by call_paths_prepare. NULL: there are none. */
 struct call_paths *call_paths_kept(struct frame_table *frames);
-/* Builds them now, if the table is to be kept. */
+/* Builds the paths of all sites now, if the table is to be kept. */
 struct call_paths *call_paths_prepare(struct frame_table *frames);
 
 #endif

@@ -42,8 +42,8 @@ struct call_tree {
     uint32_t *site_call, /* for each site: the call that is charged; CALL_NONE: none */
         *site_leaf;      /* for each site: the innermost call that is not folded */
     bool by_max;
-    struct value sum; /* of the whole tree */
-    /* What 100 % means: the sum without signs, so that differences have shares too. */
+    struct value sum; /* the sum of the whole tree */
+    /* The value of 100 %: the sum without signs, so that differences have shares too. */
     int64_t scale;
     struct value ignored; /* everything that --ignore, suppressions and presets left out */
     struct value ignored_by[IGNORED_KINDS];
@@ -56,15 +56,16 @@ struct call_tree {
  * call, if there is one. */
 enum charge { CHARGE_INNERMOST, CHARGE_PYTHON };
 
-/* `also`: sites that have a value only there get a call too, with an own value of zero; NULL: none.
- * -ENOENT: the focus names a thread that does not exist, or a pattern that no function of any stack
- * matches. */
+/* Builds the tree for a measure. Sites that have a value only in `also` (which may be NULL) get a
+ * call too, with an own value of zero. -ENOENT: the focus names a thread that does not exist, or a
+ * pattern that no function of any stack matches. */
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
                     const struct measure *also, enum charge charge, struct err *err);
 void call_tree_release(struct call_tree *t);
 
 /*
- * Walks calls in preorder and tells when one is left, for counts of what is on the current path.
+ * Walks calls in preorder and says when a call is left, so that the caller can count what is on the
+ * current path.
  *
  *     struct call_walk w = {0};
  *     for (uint32_t c = 1; c < count; c++) {

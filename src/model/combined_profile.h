@@ -22,7 +22,8 @@
 
 #define COMBINED_PROFILE_WORD "all" /* the word for --process */
 
-/* Makes it, unless it exists. -E2BIG: there are too many processes; -ENOENT: there is none. */
+/* Makes the combined profile, unless it exists. -E2BIG: there are too many processes; -ENOENT:
+ * there is none. */
 int combined_profile_make(struct recording *r, struct err *err);
 
 #endif

@@ -15,16 +15,16 @@
 #include "base/strbuf.h"
 #include "store/recording.h"
 
-/* Appends the name without those parts. */
+/* Appends the name without clones, ABI tags and, if asked for, numbers. */
 void comparable_name(struct strbuf *out, const char *name, bool without_numbers);
 
 /*
  * Translates names of one recording so that they match those of another.
  *
- * The numbers of functions without a name stay if both recordings have the same ones. If one
- * recording has more or others, it cannot be known which is which, and all of them become one. A
- * place without a symbol ("libx.so+0x12") is the same place only in an identical library; otherwise
- * all such places of the library become one.
+ * The numbers of functions without a name stay if both recordings have the same ones. If the
+ * recordings have different ones, their numbers cannot be matched, and all of them become one name.
+ * A place without a symbol ("libx.so+0x12") is the same place only in an identical library;
+ * otherwise all such places of the library become one.
  *
  * Ownership: borrows the recordings; comparable_names_release frees the rest. A {0} may be
  * released.

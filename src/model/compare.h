@@ -39,8 +39,8 @@ struct compare_row {
     const char *name, *module, *file;
     uint32_t line;
     const char *thread; /* by stack */
-    uint32_t answer;    /* by stack: the answer in whose merged tree */
-    uint32_t call;      /* its frames begin */
+    uint32_t answer;    /* by stack: the answer whose merged tree has its frames */
+    uint32_t call;      /* by stack: its innermost frame in that tree */
     struct compared self[COMPARE_MEASURES], total[COMPARE_MEASURES];
     int64_t *cells; /* sums of each run: [run][self, total][measure] */
 };
@@ -67,7 +67,7 @@ struct compare_run {
     uint64_t lost; /* lost samples; those of all copies are counted with the first */
     struct compare_counted kernel;
     size_t processes;
-    uint64_t first_ns, last_ns; /* of its processes, since 1970 */
+    uint64_t first_ns, last_ns; /* start of its first and end of its last process, since 1970 */
 };
 
 struct compare {
@@ -85,7 +85,7 @@ struct compare {
 
 struct compare_input {
     const struct recording *alone, *together;
-    const uint32_t *pids;                 /* of the copies */
+    const uint32_t *pids;                 /* the pid of each copy */
     const struct compare_counted *kernel; /* alone, and for each copy */
     size_t copies;
     const char *per; /* the label of a mark; NULL: per run */

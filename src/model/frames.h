@@ -108,7 +108,7 @@ bool focus_takes_all(const struct recording *r, const struct focus *f);
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus);
 void frame_table_release(struct frame_table *t);
-/* Frees it, even if it could be kept (model/kept_frames.h). */
+/* Frees a table, even if it could be kept (model/kept_frames.h). */
 void frame_table_free(struct frame_table *t);
 
 /* Applies --within and --ignore of another focus, which is equal otherwise. Not for a table with
@@ -118,11 +118,11 @@ void frame_table_set_patterns(struct frame_table *t, const struct focus *focus);
 /* All frames of a node, innermost first. Valid until the next call. */
 struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
 
-/* The module that held a node's address. If several held it at different times, the latest one
- * before. NULL: none. */
+/* The module at the address of a node; NULL: none. If several modules were there at different
+ * times, the last one whose epoch is not after that of the address. */
 const struct module *module_at(const struct profile *p, uint64_t address);
 
-/* The same for many addresses. */
+/* module_at for many addresses of one profile. */
 void module_index_init(struct module_index *x, const struct profile *p);
 void module_index_release(struct module_index *x);
 const struct module *module_index_at(const struct module_index *x, uint64_t address);
@@ -146,8 +146,8 @@ static inline const char *frame_table_string(const struct frame_table *t, uint32
 {
     return strpool_get(&t->strings, number);
 }
-/* Is it code of the C library or its loader? If their debug information is installed, their lines are
- * known, but they do not help the user. */
+/* Is it code of the C library or its loader? If their debug information is installed, their lines
+ * are known, but they do not help the user. */
 bool frame_is_of_libc(const struct frame_table *t, const struct call_frame *f);
 
 /* The name of a module or a file; NULL if it is unknown. */

@@ -32,11 +32,12 @@ struct histograms {
     VEC(struct spread) rows; /* one for each row, if asked for */
 };
 
-/* -EINVAL: the query cannot have one; -ENODATA: the recording has none. */
+/* Can the query have a histogram? -EINVAL: no, with this metric or window; -ENODATA: the recording
+ * has none. */
 int histograms_check(const struct profile *p, const struct query *q, const struct window *w,
                      struct err *err);
-/* `m`: of METRIC_TOTAL. The rows are those of the answer, sorted and cut. `merged`: for --by
- * stack. */
+/* Makes the histograms. `m` is the measure of METRIC_TOTAL. The rows are those of the answer,
+ * sorted and cut. `merged` is used for --by stack. */
 void histograms_make(struct histograms *h, const struct profile *p, const struct query *q,
                      const struct call_tree *t, const struct measure *m,
                      const struct answer_rows *rows, const struct merged *merged);

@@ -25,7 +25,7 @@ struct history_label {
 /* A function in one run, for one metric. */
 struct history_function {
     uint32_t name, module; /* indexes into history.strings; module 0: not known */
-    int64_t bytes, count;  /* of the function itself */
+    int64_t bytes, count;  /* what the function itself is charged for */
 };
 
 struct history_change {

@@ -16,7 +16,7 @@
 char *kept_frames_key(const struct recording *r, const struct focus *f);
 /* --within and --ignore as text, on which the flags of a table depend. The caller frees it. */
 char *kept_frames_patterns(const struct focus *f);
-/* false: no kept table fits. */
+/* Takes a kept table that fits the focus; false: there is none. */
 bool kept_frames_take(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct focus *focus);
 /* Takes ownership of a table that has a key. */

@@ -16,16 +16,17 @@
 #include "store/recording.h"
 
 struct mapped_by {
-    const char *module;  /* the base name of its file, in the profile; NULL: nothing to report */
-    uint64_t bytes;      /* mapped by it, and resident as far as that is known */
+    const char *module; /* the base name of its file, in the profile; NULL: nothing to report */
+    /* Bytes that the library mapped, and that are resident as far as is known. */
+    uint64_t bytes;
     uint64_t rss_bytes;  /* total resident memory at that time */
     uint64_t heap_bytes; /* live heap at that time */
-    uint64_t time_ns;    /* when it was */
+    uint64_t time_ns;    /* the time of these figures */
 };
 
 struct mapped_by mapped_by(const struct profile *p);
 
-/* Did CPython itself map it for its small objects? */
+/* Did CPython itself map the memory of this site for its small objects? */
 bool mapped_by_python(const struct profile *p, const struct site *s);
 
 #endif

@@ -52,7 +52,7 @@ struct mappings {
     VEC(struct mapping_row) rows;    /* BY_KIND: in order of kind; otherwise largest RSS first */
     size_t cut;                      /* rows that `top` left out */
     uint32_t *snapshots;             /* for each capture: how many snapshots there were up to it */
-    /* Totals: over all rows, also those left out; own: of KIND_OWN. */
+    /* totals: the sum of all rows, including those left out; own: the rows of KIND_OWN. */
     struct mapping_row totals, own;
 };
 
@@ -65,8 +65,9 @@ int mapping_grouping_parse(const char *word, enum mapping_grouping *out, struct 
 void mappings_label(const struct mappings *m, const struct capture *c, struct strbuf *out);
 
 /*
- * `since` NULL: the state at `at`; `at` NULL: the end. -EINVAL: there is no such moment, or they
- * are in the wrong order; -ENODATA: the recording has no mappings of this process.
+ * Fills `m` with the state at `at` (NULL: the end), or with the change from `since` to `at`, if
+ * `since` is not NULL. -EINVAL: there is no such moment, or the moments are in the wrong order;
+ * -ENODATA: the recording has no mappings of this process.
  */
 int mappings_init(struct mappings *m, const struct recording *r, const struct profile *p,
                   const char *since, const char *at, enum mapping_grouping by, size_t top,

@@ -30,15 +30,15 @@ struct mark_rows {
 };
 
 /*
- * `label`: only these marks; NULL: all. `stamps`: the collector's stamps as well. -ENOENT and a
- * sentence that lists the labels: no mark has that label.
+ * Lists the marks with a label (NULL: all marks) and, with `stamps`, the collector's stamps.
+ * -ENOENT and a sentence that lists the labels: no mark has this label.
  */
 int mark_rows_init(struct mark_rows *m, const struct recording *r, const struct profile *p,
                    const char *label, bool stamps, struct err *err);
 void mark_rows_release(struct mark_rows *m);
 
-/* Does a mark of this name have the label that is the first `size` bytes of `label`? The name is cut if
- * the label was longer than MARK_NAME_MOST. */
+/* Does a mark of this name have the label that is the first `size` bytes of `label`? The name is
+ * cut if the label was longer than MARK_NAME_MOST. */
 bool mark_has_label(const char *name, const char *label, size_t size);
 
 /* Appends the existing labels, as in "event#1 to #100, ten#1 to #10"; nothing if there are none. */

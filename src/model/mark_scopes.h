@@ -19,10 +19,10 @@
 struct mark_scope {
     const char *name;
     uint64_t entered, open; /* how often it began, and how often it did not end */
-    uint64_t time_ns;       /* sum over all that ended, as are the following: */
-    int64_t live_bytes, live_blocks, rss_bytes, allocations; /* how much the process gained */
-    int64_t most_bytes;  /* the largest live_bytes of a single one */
-    uint64_t peak_bytes; /* the most that live bytes rose above the begin of a single one */
+    uint64_t time_ns;       /* sum over all scopes that ended, like the next five fields */
+    int64_t live_bytes, live_blocks, rss_bytes, allocations; /* what the process gained */
+    int64_t most_bytes;  /* the largest gain of live bytes in a single scope */
+    uint64_t peak_bytes; /* the most that live bytes rose within a single scope */
 };
 
 struct mark_scopes {
@@ -31,7 +31,7 @@ struct mark_scopes {
     VEC(struct mark_scope) items; /* most live bytes first */
 };
 
-/* `label`: only this one; NULL: all. -ENOENT and a sentence: no scope has that name. */
+/* Adds up the scopes of one name (NULL: of all). -ENOENT and a sentence: no scope has this name. */
 int mark_scopes_init(struct mark_scopes *s, const struct recording *r, const struct profile *p,
                      const char *label, struct err *err);
 void mark_scopes_release(struct mark_scopes *s);

@@ -27,7 +27,7 @@ static inline bool value_is_zero(struct value v)
     return !v.amount && !v.count;
 }
 
-/* Wraps around instead of being undefined: numbers in a file may be anything. */
+/* Adds, and wraps around on overflow, because the numbers in a file may be anything. */
 static inline int64_t wrapped(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -76,8 +76,9 @@ bool metric_measures(enum metric metric, uint32_t domain);
 struct untouched {
     const struct scan *scan; /* the scan that saw the live part; NULL: none did */
     struct value live;
-    struct value freed;          /* never touched, of large blocks when they were freed */
-    struct value freed_examined; /* all large blocks that were examined then */
+    /* Bytes of large blocks that were never touched when they were freed. */
+    struct value freed;
+    struct value freed_examined; /* all large blocks that were examined when they were freed */
 };
 
 struct untouched untouched_of(const struct profile *p);

@@ -51,7 +51,7 @@ struct merge_code {
     struct map children;            /* parent, place -> node */
 };
 
-/* The input that is being added: its numbers -> those of the merge. */
+/* The input that is being added, with tables that map its numbers to those of the merge. */
 struct merge_source {
     const struct recording *recording;
     const struct profile *profile;
@@ -116,8 +116,8 @@ void merge_figures_finish(const struct merge_figures *f, struct profile *into,
 /* The spreads of one row of one metric. */
 struct merge_pair {
     struct input_spread of[SPREAD_KINDS];
-    int64_t value[SPREAD_KINDS]; /* of the input that is being added */
-    bool pending;                /* it has such a value */
+    int64_t value[SPREAD_KINDS]; /* values of the input that is being added */
+    bool pending;                /* the input that is being added has a value */
     uint8_t metric;
 };
 
@@ -140,7 +140,7 @@ void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
 /* Adds the spreads of a merged recording; its inputs begin at `first`, in the same order. */
 void merge_spreads_join(struct merge_spreads *s, const struct merge *from,
                         const struct merge *inputs, size_t first);
-/* `place`: the final index of each input. */
+/* Writes the spreads. `place` is the final index of each input. */
 void merge_spreads_finish(const struct merge_spreads *s, const uint32_t *place, struct merge *into);
 
 #endif

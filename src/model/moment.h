@@ -33,13 +33,14 @@ struct window {
 /* Parses "12.5s", "300ms", "2m", "1h" to ns; false: some other word. */
 bool duration_parse(const char *word, double *ns);
 
-/* -EINVAL: not a moment, or not within this run. */
+/* Resolves a word to a moment. -EINVAL: the word is no moment, or not within this run. */
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err);
 
 /* Does the word name a mark of this profile? NULL does not. */
 bool moment_is_mark(const struct profile *p, const char *word);
 
-/* NULL words are the defaults start and end. -EINVAL also if `since` comes after `at`. */
+/* Resolves the words of --since and --at; NULL words are the defaults start and end. -EINVAL also
+ * if `since` comes after `at`. */
 int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
                    struct err *err);
 

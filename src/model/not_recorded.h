@@ -17,7 +17,8 @@ enum recorded {
     RECORDED_NOTHING /* only its name and its end are known */
 };
 
-/* `note`: the index of the note that says why, unless it is RECORDED. */
+/* Was the process recorded? If not, or only partly, *note is the index of the note that says
+ * why. */
 enum recorded not_recorded(const struct profile *p, size_t *note);
 
 #endif

@@ -25,14 +25,14 @@ struct pattern_list {
     VEC(struct pattern) patterns;
 };
 
-/* `option` names the source in the error's sentence ("--ignore"). -EINVAL: not a regular
- * expression. */
+/* Adds a pattern. `option` names its source in the error's sentence ("--ignore"). -EINVAL: it is no
+ * regular expression. */
 int pattern_list_add(struct pattern_list *l, const char *text, const char *option, struct err *err);
 bool pattern_list_match(const struct pattern_list *l, const char *subject);
 void pattern_list_release(struct pattern_list *l);
 
-/* May it be stored in a file, to be used by whoever opens it? Not if matching could take for ever,
- * or compiling all memory. */
+/* May the pattern be stored in a file and applied by every user who opens the file? It may not if
+ * matching could take very long, or compiling very much memory. */
 bool pattern_is_harmless(const char *text);
 
 /* Matches wildcards against all of `text`: * for any number of characters and, with `question`, ?

@@ -27,7 +27,7 @@
 int answer_process(const struct recording *r, const struct query *q, const struct profile **out,
                    struct err *err);
 
-/* PID#N, the word that identifies a profile. The caller frees it. */
+/* The word PID#N that identifies a profile. The caller frees it. */
 char *answer_process_word(const struct recording *r, const struct profile *p);
 
 /* The program that was started, or the last one that it executed; NULL: the recording is empty. */

@@ -41,7 +41,7 @@ enum metric {
     METRICS
 };
 
-/* Are its amounts nanoseconds? */
+/* Are the amounts of this metric nanoseconds? */
 static inline bool metric_is_time(enum metric m)
 {
     return m == METRIC_CPU || m == METRIC_WALL || m == METRIC_WAITING;
@@ -53,7 +53,7 @@ static inline bool metric_in_place(enum metric m)
     return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_SAMPLES;
 }
 
-/* The unit of its amounts: "ns", "samples" or "bytes". */
+/* The unit of the metric's amounts: "ns", "samples" or "bytes". */
 static inline const char *metric_unit(enum metric m)
 {
     return metric_is_time(m) ? "ns" : m == METRIC_SAMPLES ? "samples" : "bytes";
@@ -129,7 +129,7 @@ const char *grouping_name(enum grouping g);
 const char *size_kind_name(enum size_kind s);
 const char *histogram_kind_name(enum histogram_kind h);
 
-/* -EINVAL and a sentence that lists the known words. */
+/* Parse a word. They return 0, or -EINVAL and a sentence that lists the known words. */
 int metric_parse(const char *word, enum metric *out, struct err *err);
 int grouping_parse(const char *word, enum grouping *out, struct err *err);
 int size_kind_parse(const char *word, enum size_kind *out, struct err *err);

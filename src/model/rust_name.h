@@ -4,9 +4,9 @@
  * It knows both ways of mangling symbols ("alloc::vec::Vec<T,A>::push" and
  * "<alloc::vec::Vec<u8>>::push") and methods of traits ("<X as Trait>::method"). What a crate
  * implements for its own types belongs to the crate, even if the trait is the library's. What it
- * implements of its own traits for types of the library belongs to the crate too. Nobody looks for
- * an implementation of an allocator, so these count as the library's, whoever wrote them. Any text
- * is accepted. No state, no allocation.
+ * implements of its own traits for types of the library belongs to the crate too. Implementations
+ * of allocators count as the library's, whoever wrote them, because a user does not look for them.
+ * Any text is accepted. No state, no allocation.
  */
 #ifndef TIDE_MODEL_RUST_NAME_H
 #define TIDE_MODEL_RUST_NAME_H

@@ -26,11 +26,12 @@ static inline bool metric_is_sampled(enum metric m)
     return metric_is_time(m) || m == METRIC_FAULTS || m == METRIC_TOUCHED || m == METRIC_SAMPLES;
 }
 
-/* Counts stacks for `metric`, if it is one of these. */
+/* Sums up the samples of a window. truncated_stacks and incomplete_stacks are those of `metric`, if
+ * it is sampled. */
 struct sampled_totals sampled_totals(const struct profile *p, const struct window *w,
                                      enum metric metric);
 
-/* CPU time up to a moment, since the part before; the first one since the window began. */
+/* CPU time from the end of the previous part (at first: the start of the window) to end_ns. */
 struct sampled_part {
     uint64_t end_ns, cpu_ns;
 };
@@ -40,7 +41,7 @@ struct sampled_part {
 struct sampled_part *sampled_over_time(const struct profile *p, const struct window *w, size_t most,
                                        size_t *count);
 
-/* For the whole run, whatever the stacks. */
+/* The sums for the whole run and all stacks. */
 struct sampled_totals sampled_whole(const struct profile *p);
 
 /* Returns 0; or -ENODATA and a sentence: only samples were recorded, the heap was not. */

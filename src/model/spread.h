@@ -3,8 +3,8 @@
  *
  * A spread belongs to what a row is about: a function with its library, a line, a stack with its
  * thread. This is hashed to a 64-bit key. A row of a merged recording has the same key as in a
- * report on each of the inputs. So the spread says what these reports say: the largest value of a
- * row is what `tidemark report` shows for the input that is named.
+ * report on each of the inputs. So the spread agrees with these reports: the largest value of a row
+ * is what `tidemark report` shows for the input that the spread names.
  *
  * Spreads are kept for the tables of a report without options (SPREAD_GROUPINGS) and for the sum of
  * all rows. A question with filters gets the spread of a row only if the row has the same value as
@@ -41,7 +41,7 @@ void spread_add(struct input_spread *s, const struct input_spread *other, bool b
 /* Sets the spreads of the rows of an answer, and of their sum, if its recording is merged. */
 void spread_find(struct answer *a);
 
-/* Over all inputs; those without a value count as 0. */
+/* The minimum and the mean over all inputs; inputs without a value count as 0. */
 int64_t spread_min(const struct input_spread *s, const struct merge *m);
 int64_t spread_mean(const struct input_spread *s,
                     const struct merge *m); /* rounded to the nearest */

@@ -69,7 +69,7 @@ struct suppressions {
 /* Adds the suppressions in `text`; errors name `file`. -EINVAL and a sentence: malformed. */
 int suppressions_parse(struct suppressions *s, const char *text, size_t size, const char *file,
                        struct err *err);
-/* The same from a file, whose text is appended to `text` unless that is NULL. */
+/* Adds the suppressions of a file, and appends its text to `text` unless that is NULL. */
 int suppressions_read(struct suppressions *s, const char *path, struct strbuf *text,
                       struct err *err);
 /*

@@ -21,14 +21,14 @@
 
 struct suppress_match {
     struct frame_table *frames;
-    VEC(struct suppress_rule) rules; /* of all lists, in the order in which they count */
-    /* Number of rules that look for one frame; of rules that climb the stack. */
+    VEC(struct suppress_rule) rules; /* the rules of all lists, in the order in which they count */
+    /* Number of rules that look for one frame, and of rules that climb the stack. */
     size_t anywhere, climbing;
     struct suppress_states states; /* for the other rules */
     VEC(uint32_t) of_frame;        /* frame -> the first rule that it matches anywhere */
     VEC(uint32_t) stack; /* frames of `node`, innermost first, as far as they were needed */
     uint32_t node, next_node;
-    enum allocation allocation; /* of the stack that is being matched */
+    enum allocation allocation; /* how the stack that is being matched allocated */
     struct map objects;         /* string of a base name -> module with that path */
 };
 
@@ -40,7 +40,8 @@ struct suppress_rule {
     bool is_anywhere, climbs, is_preset;
 };
 
-/* If there is nothing to match, `rules` is empty and the other functions need not be called. */
+/* Prepares the rules. If there is nothing to match, `rules` is empty and the other functions need
+ * not be called. */
 void suppress_match_init(struct suppress_match *m, struct frame_table *frames);
 void suppress_match_release(struct suppress_match *m);
 

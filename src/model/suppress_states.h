@@ -21,9 +21,9 @@
 struct suppress_states {
     struct frame_table *frames;
     const struct map *objects;      /* string of a base name -> module with that path */
-    VEC(struct state_place) places; /* of all rules, one rule after the other */
+    VEC(struct state_place) places; /* the places of all rules, one rule after the other */
 
-    VEC(uint64_t) sets; /* of places, `words` each: states and classes, each distinct one once */
+    VEC(uint64_t) sets; /* sets of places, `words` each: the distinct states and classes */
     VEC(uint32_t) set_next;
     struct map set_index;
     size_t words;
@@ -40,13 +40,13 @@ struct suppress_states {
 struct state_place {
     const struct place *place;
     uint32_t rule;     /* the caller's number */
-    bool begins, ends; /* it is the rule's first place, its last */
+    bool begins, ends; /* the place is the first, or the last, of its rule */
 };
 
 /* Adds a rule. Rules must be added in the order in which they count. */
 void suppress_states_add(struct suppress_states *s, const struct place *places, uint32_t count,
                          uint32_t rule);
-/* Call it when all rules are added. */
+/* Prepares the states. Call it when all rules are added. */
 void suppress_states_init(struct suppress_states *s, struct frame_table *frames,
                           const struct map *objects);
 /* The first rule that the stack of a node matches, or UINT32_MAX. */

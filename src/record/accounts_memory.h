@@ -16,7 +16,8 @@ struct accounts_memory {
     struct wire_header *header;
     struct wire_totals *totals;
     const _Atomic uint32_t *era_ms;
-    /* Address of account 0 as seen from the window; 0: not mapped. */
+    /* For each window, the address at which account 0 would be if the window began there; 0: the
+     * window is not mapped. */
     _Atomic uintptr_t windows[ACCOUNTS_WINDOWS];
     _Atomic uint32_t owners;
     uint32_t limit, first_era;
@@ -37,8 +38,8 @@ static inline struct wire_account *account_at(uint32_t number)
     return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
 }
 
-/* Is the number usable? Ask this about numbers that were read from shared memory, which the program
- * may have overwritten. */
+/* Is this the number of an account that is mapped? Check it for numbers that were read from shared
+ * memory, which the program may have overwritten. */
 static inline bool account_is_sound(uint32_t number)
 {
     return number >= WIRE_ACCOUNT_FIRST && number < accounts.limit &&
@@ -54,13 +55,13 @@ static inline struct wire_cell *cell_at(uint32_t number)
 /* The first of `count` accounts; 0: there is no memory. */
 uint32_t accounts_claim(uint32_t count);
 
-/* If there is no memory for another account of a stack: that of its innermost frames; 0: none is
- * left, and something is lost. */
+/* Returns an account for the innermost frames of a stack, if there is no memory for an account of
+ * the whole stack. 0: there is none either, and the event is lost. */
 uint32_t account_cut(struct thread *t, uint32_t stack, uint32_t flags);
-/* The account in one of the thread's tables; it is made if there is none. 0: there is no memory. */
+/* Finds the account in one of the thread's tables, or makes it. 0: there is no memory. */
 uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
-/* The thread's account of a stack that has an account of another thread, or none yet; `first`: its
- * entry in stack_accounts, or NULL. 0: there is no memory. */
+/* Finds or makes the thread's account of a stack if the stack's entry in stack_accounts (`first`,
+ * which may be NULL) is empty or belongs to another thread. 0: there is no memory. */
 uint32_t account_find_or_make(struct thread *t, _Atomic uint32_t *first, uint32_t stack,
                               uint32_t flags);
 

@@ -5,8 +5,8 @@
  * of the hooked functions are replaced, as entry.h describes. Because other threads run, the
  * patches are only listed here, and the tool writes them while all threads are stopped.
  *
- * Not hooked in such a program: dlopen and dlclose (modules.c notices unloaded code), exec and
- * posix_spawn (executed programs are not recorded), pthread_create, getenv.
+ * Some functions are not hooked in such a program: dlopen and dlclose (modules.c notices unloaded
+ * code), exec and posix_spawn (executed programs are not recorded), pthread_create, getenv.
  */
 #ifndef TIDE_RECORD_ATTACH_H
 #define TIDE_RECORD_ATTACH_H
@@ -28,8 +28,8 @@ bool attach_list(const struct patched *functions, size_t count);
 bool attach_from_libc(uint64_t pc);
 bool attach_from_malloc(uint64_t pc);
 
-/* Call it once: finds the functions besides malloc's whose entries are to be replaced, and lists
- * them. */
+/* Finds and lists the functions other than malloc's whose entries are to be replaced. Call it
+ * once. */
 void attach_take_over(void);
 
 #endif

@@ -5,8 +5,8 @@
  * A block has a slot of its own as long as it lives: a range of 2^n bytes cannot contain the
  * beginnings of two live blocks that have at least 2^n bytes each. So the slot follows from the
  * address and the usable size, which the allocator reports at the free as it did at the allocation.
- * Blocks whose allocator cannot be asked are blocks with a stored size: they are found by the address alone, in
- * ranges of 16 and 8 bytes.
+ * Some allocators cannot be asked for the size of a block. Their blocks are blocks with a stored
+ * size: the slot contains the size and is found by the address alone, in ranges of 16 and 8 bytes.
  *
  * No locks: only the owner of a block reads and writes its slot. A slot is emptied before the block
  * is freed. [malloc-free]
@@ -22,7 +22,7 @@
 #include "wire/accounts.h"
 #include "wire/layout.h"
 
-/* What is known about a block. */
+/* What the index knows about a block. */
 struct indexed {
     uint32_t account, era;
     uint64_t size, usable;
@@ -31,34 +31,37 @@ struct indexed {
 #define INDEX_TABLE_BITS 12 /* bits of the address, at each of two levels */
 #define INDEX_TABLE      (1u << INDEX_TABLE_BITS)
 
-/* Classes are the bits of granules; those of blocks with a stored size come last. */
+/* The class of a block is the logarithm of its granule; the classes of blocks with a stored size
+ * come last. */
 #define INDEX_STORED_CLASS (WIRE_GRANULE_MOST + 1)
 #define INDEX_CLASSES      16
 static_assert(INDEX_STORED_CLASS + WIRE_STORED_CLASSES <= INDEX_CLASSES, "classes of a region");
 
 struct index_region {
-    _Atomic(char *) classes[INDEX_CLASSES]; /* slots of a range; NULL: there was no such block */
+    _Atomic(char *) classes[INDEX_CLASSES]; /* slots of a class; NULL: no block had this class */
 };
 
 struct index_table {
     struct index_region regions[INDEX_TABLE];
 };
 
-/* What the inline functions below need. */
+/* The top table of the index, for the inline functions of this header. */
 struct index_top {
     _Atomic(struct index_table *) tables[INDEX_TABLE];
     size_t spacing;
 };
 extern struct index_top index_top;
 
-#define INDEX_SIZE_STORED SIZE_MAX /* instead of a usable size: the allocator cannot be asked */
+#define INDEX_SIZE_STORED SIZE_MAX /* as a usable size: the slot has the size */
 
-/* Adds a block. true: another block was there, whose free was missed: *old. */
+/* Adds a block. Returns true if the slot still had another block, whose free was missed; *old is
+ * that block. */
 bool index_put(uintptr_t address, const struct indexed *b, bool size_stored, struct indexed *old);
-/* Removes the block at an address; false: there is none. `usable`: as the allocator reports it. */
+/* Removes the block at an address; false: there is none. `usable` is the usable size that the
+ * allocator reports. */
 bool index_take(uintptr_t address, size_t usable, struct indexed *out);
 
-extern _Atomic bool index_stored_any; /* there may be blocks with a stored size */
+extern _Atomic bool index_stored_any; /* false: no block has a stored size */
 static inline bool index_has_stored(void)
 {
     return atomic_load_explicit(&index_stored_any, memory_order_relaxed);
@@ -70,7 +73,7 @@ static inline uint64_t index_apart(size_t usable)
     return usable + index_top.spacing;
 }
 
-/* Do such blocks have a slot of one word? */
+/* Do blocks that begin this far apart have a slot of one word? */
 static inline bool index_is_small(uint64_t apart)
 {
     return apart - (1u << WIRE_GRANULE_LEAST) <
@@ -121,7 +124,7 @@ static inline uint64_t index_in_region(uintptr_t address)
     return address & ((UINT64_C(1) << WIRE_REGION_BITS) - 1);
 }
 
-/* The word of a small block, or of one with a stored size; NULL: its range has no slots. */
+/* The slot of a small block, or of a block with a stored size; NULL: its range has no slots. */
 static inline _Atomic uint64_t *index_word(uintptr_t address, unsigned class, uint32_t bits)
 {
     char *slots = index_slots(address, class);
@@ -130,7 +133,7 @@ static inline _Atomic uint64_t *index_word(uintptr_t address, unsigned class, ui
                : NULL;
 }
 
-/* The same, from what is known of it. */
+/* The slot of a block, if it has one word: index_word with the class of the block. */
 static inline _Atomic uint64_t *index_word_of(uintptr_t address, uint64_t apart, bool size_stored)
 {
     if (__builtin_expect(size_stored, 0)) {
@@ -147,7 +150,7 @@ static inline uint64_t index_rounded(uint64_t size)
     return size ? (size + 15) & ~UINT64_C(15) : 16;
 }
 
-/* For a block with a stored size whose slot contains its size. */
+/* Decodes the slot of a block with a stored size. */
 static inline struct indexed index_read_stored(uint64_t word)
 {
     uint32_t low = WIRE_SLOT_LOW(word);
@@ -156,7 +159,7 @@ static inline struct indexed index_read_stored(uint64_t word)
                             low & WIRE_STORED_ROUNDED ? index_rounded(size) : size};
 }
 
-/* What a slot contains besides account and era; false: it does not fit. */
+/* The low bits of the slot of a block with a stored size; false: the size does not fit. */
 static inline bool index_stored_low(const struct indexed *b, uint32_t *low)
 {
     bool rounded = b->usable == index_rounded(b->size);
@@ -177,8 +180,8 @@ static inline uint32_t index_era(uint32_t era)
     return era < WIRE_ERA_MOST ? era : WIRE_ERA_MOST;
 }
 
-/* Puts a block into a word that index_word_of found, if that is empty and the block fits; false:
- * nothing was done, and index_put must be called. */
+/* Puts a block into a slot that index_word_of found, if the slot is empty and the block fits.
+ * Returns false if it did nothing; then call index_put. */
 static inline bool index_put_quickly(_Atomic uint64_t *word, uintptr_t address,
                                      const struct indexed *b, bool size_stored)
 {
@@ -225,7 +228,8 @@ static inline _Atomic uint64_t *index_chunk_word(uintptr_t address)
     return index_word(address, WIRE_SMALL_MOST, WIRE_SMALL_MOST);
 }
 
-/* false: nothing was done, and index_put must be called. */
+/* Puts a small chunk of glibc into its slot. Returns false if it did nothing; then call
+ * index_put. */
 static inline bool index_put_chunk(_Atomic uint64_t *word, uintptr_t address, uint64_t chunk,
                                    uint32_t slack, uint32_t account, uint32_t era)
 {
@@ -237,7 +241,8 @@ static inline bool index_put_chunk(_Atomic uint64_t *word, uintptr_t address, ui
     return true;
 }
 
-/* false: it is not there as such a block, and index_take must be called. */
+/* Removes a small chunk of glibc. Returns false if the slot has no such block; then call
+ * index_take. */
 static inline bool index_take_chunk(_Atomic uint64_t *word, uintptr_t address, uint64_t chunk,
                                     struct indexed *out)
 {
@@ -254,7 +259,7 @@ static inline bool index_take_chunk(_Atomic uint64_t *word, uintptr_t address, u
     return true;
 }
 
-/* The same for a block with a stored size. */
+/* Removes a block with a stored size; false: there is none. */
 static inline bool index_take_stored(uintptr_t address, struct indexed *out)
 {
     _Atomic uint64_t *slot = index_word_of(address, 0, true);
@@ -269,11 +274,11 @@ static inline bool index_take_stored(uintptr_t address, struct indexed *out)
     return true;
 }
 
-/* Sets how many bytes more than their usable size lie between blocks. */
+/* Sets the distance in bytes between the usable end of a block and the next block. */
 void index_set_spacing(unsigned bytes);
 unsigned index_spacing(void);
 void index_prepare(void);               /* maps memory for the first blocks */
-void index_forked(void);                /* in a forked child */
+void index_forked(void);                /* adapts the index of a forked child */
 void index_clear(void);                 /* after a detach: no block is known */
 void index_tell(struct wire_header *h); /* publishes where the index of this process is */
 

@@ -31,18 +31,18 @@ void count_save(struct wire_account *a, uint32_t epoch);
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
                 uint64_t bytes);
-/* Counts so many blocks whose lifetime is in this bucket. */
+/* Counts `blocks` freed blocks whose lifetime is in this bucket. */
 void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks);
 void count_inherited_free(const struct indexed *b);
 void count_missed_free(struct thread *t, const struct indexed *old, uint32_t now);
 void count_unknown_free(void);
-/* Puts a block into the index if its slot is not empty, or does not exist. */
+/* Puts a block into the index in the rare case that its slot is not empty, or does not exist. */
 void count_put(struct thread *t, void *p, const struct indexed *b, bool size_stored);
-/* count_free for what is not a small chunk of glibc. */
+/* The part of count_free for blocks that are not small chunks of glibc. */
 bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
-/* The block is freed right after another one was allocated. */
+/* Notes that a block is freed right after another one was allocated: an array may be growing. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
-/* A realloc is done: removes the old block of count_realloc. */
+/* Counts the old block of count_realloc as freed, after the realloc. */
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
 /* The account of a stack that is not cached; 0: there is none. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
@@ -51,7 +51,7 @@ uint32_t count_others(struct thread *t, uint32_t account);
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
-/* Call it before an account grows by `size`. */
+/* Adds `size` bytes to the total. Call it before the account grows. */
 static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
@@ -62,11 +62,11 @@ static inline void total_grows(struct thread *t, struct wire_account *a, uint64_
     uint64_t live = count_load(&s->live_bytes) + size;
     uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (UNLIKELY(a->saved_epoch != epoch) && live <= count_load(&s->peak_bytes))
-        count_save(a, epoch); /* otherwise the peak is after this */
+        count_save(a, epoch); /* otherwise this allocation makes a new peak */
     count_store(&s->live_bytes, live);
 }
 
-/* Call it before an account shrinks. */
+/* Subtracts `size` bytes from the total, and notes a peak. Call it before the account shrinks. */
 static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
@@ -113,13 +113,13 @@ static inline void account_touch(struct thread *t, uint32_t number, struct wire_
     atomic_store_explicit(&t->ring->dirty, number, memory_order_release);
 }
 
-/* Reads it once: the value that is checked is the one that is used. */
+/* Reads `cells` only once, because the program may overwrite it between the check and the use. */
 static inline uint32_t count_first_cell(const struct wire_account *a)
 {
     return *(const volatile uint32_t *)&a->cells;
 }
 
-/* Counts so many blocks of an earlier era that are freed. */
+/* Counts the lifetime of `blocks` freed blocks that were allocated in the era `birth`. */
 static inline void count_life(struct thread *t, struct wire_account *a, uint32_t birth,
                               uint32_t now, uint64_t blocks)
 {
@@ -138,7 +138,7 @@ static inline void count_life(struct thread *t, struct wire_account *a, uint32_t
         count_life_in(t, a, bucket, blocks);
 }
 
-/* Counts an allocation in an account of this thread. `w`: what it counts for. */
+/* Counts an allocation in an account of this thread. `w` is its weight (run --sample). */
 static inline __attribute__((always_inline)) void account_grows(struct thread *t, uint32_t number,
                                                                 struct wire_account *a,
                                                                 uint64_t size, struct wire_weight w)
@@ -159,7 +159,8 @@ static inline __attribute__((always_inline)) void account_grows(struct thread *t
         accounts_rows(t);
 }
 
-/* Counts a free of a block of any account; or of several blocks with the size of `b` together. */
+/* Counts a free of a block of any account, or of `blocks` blocks that have the size of `b`
+ * together. */
 static inline __attribute__((always_inline)) void account_shrinks(struct thread *t,
                                                                   const struct indexed *b,
                                                                   uint64_t blocks, bool temporary,
@@ -197,7 +198,7 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* The block is in the index. `number`: the account of its stack. */
+/* Counts a block that was just put into the index. `number` is the account of its stack. */
 static inline __attribute__((always_inline)) void
 count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t number, uint32_t now)
 {
@@ -212,7 +213,7 @@ count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t numb
     account_grows(t, number, account_at(number), size, (struct wire_weight){1, size, usable});
 }
 
-/* The account of a stack; `account`: where it is cached, or NULL. 0: there is none. */
+/* The account of a stack; 0: there is none. `account` is where the number is cached, or NULL. */
 static inline __attribute__((always_inline)) uint32_t
 count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
 {
@@ -220,7 +221,8 @@ count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
     return LIKELY(number) ? number : count_find_account(t, size, stack, account);
 }
 
-/* `word`: its word in the index, from index_word_of. false: it is not counted. */
+/* Counts an allocation. `word` is the block's slot, from index_word_of. Returns false if the block
+ * is not counted. */
 static inline __attribute__((always_inline)) bool
 count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool size_stored,
             _Atomic uint64_t *word, uint32_t stack, uint32_t *account)
@@ -239,7 +241,7 @@ count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool size_sto
     return true;
 }
 
-/* The same for a small chunk of glibc, with a word from index_chunk_word. */
+/* count_alloc for a small chunk of glibc, with the slot from index_chunk_word. */
 static inline __attribute__((always_inline)) bool
 count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomic uint64_t *word,
                   uint32_t now, uint32_t stack, uint32_t *account)
@@ -266,7 +268,7 @@ static inline __attribute__((always_inline)) bool count_take(void *p, usable_of 
     return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
 }
 
-/* The same if it is a small chunk of glibc and there are no blocks with a stored size. */
+/* count_take for a small chunk of glibc, if there are no blocks with a stored size. */
 static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usable_of *usable,
                                                                    struct indexed *out)
 {
@@ -274,7 +276,7 @@ static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usab
            index_take_chunk(index_chunk_word((uintptr_t)p), (uintptr_t)p, chunk_bytes(p), out);
 }
 
-/* Counts a block that was removed from the index. */
+/* Counts the free of a block that was removed from the index. */
 static inline __attribute__((always_inline)) void count_gone(struct thread *t, void *p,
                                                              const struct indexed *b)
 {
@@ -298,7 +300,8 @@ static inline __attribute__((always_inline)) void count_gone(struct thread *t, v
     account_shrinks(t, b, 1, temporary, era_now());
 }
 
-/* `usable` asks its allocator; NULL: a block with a stored size. false: the block is not known. */
+/* Counts a free. `usable` asks the allocator for the size; NULL: the block has a stored size.
+ * Returns false if the block is not known. */
 static inline __attribute__((always_inline)) bool count_free(struct thread *t, void *p,
                                                              usable_of *usable, bool sure)
 {

@@ -14,7 +14,7 @@ struct exports {
     const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *gnu_hash, *hash;
-    const uint16_t *versions; /* of the symbols; NULL: they have none */
+    const uint16_t *versions; /* versions of the symbols; NULL: they have none */
 };
 
 void exports_read(struct exports *x, const struct link_map *m);

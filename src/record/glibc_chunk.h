@@ -1,10 +1,11 @@
 /*
  * glibc_chunk: the usable size of a block.
  *
- * glibc stores it in front of the block. Reading it there saves a call that also reads behind the
- * block, which a free does not. It is read only after it was verified: the first CHUNK_TRIED blocks
- * are compared with what the allocator reports, and one difference ends it for good (MALLOC_CHECK_,
- * tagged memory). For blocks with a mapping of their own the allocator is always asked.
+ * glibc stores the size in front of the block. Reading it there is faster than malloc_usable_size,
+ * which also reads memory after the block. It is used only after it was verified: for the first
+ * CHUNK_TRIED blocks, it is compared with what the allocator reports, and after one difference it
+ * is never used (MALLOC_CHECK_, tagged memory). For blocks with a mapping of their own the
+ * allocator is always asked.
  */
 #ifndef TIDE_RECORD_GLIBC_CHUNK_H
 #define TIDE_RECORD_GLIBC_CHUNK_H
@@ -20,12 +21,13 @@
 
 typedef size_t usable_of(void *);
 
-/* The function whose answer is in front of blocks; NULL: not known. */
+/* The verified function: its result is also in front of each block. NULL: not verified. */
 extern _Atomic(usable_of *) chunk_trusted;
 
-/* The function is glibc's, and may be verified. */
+/* Begins to verify a function, which must be glibc's malloc_usable_size. */
 void chunk_try(usable_of *usable);
-/* Asks the allocator. */
+/* Calls `usable`, and compares the result with the size in front of the block while it is being
+ * verified. */
 size_t chunk_ask(void *p, usable_of *usable);
 
 static inline uint64_t chunk_size(const void *p)
@@ -33,7 +35,7 @@ static inline uint64_t chunk_size(const void *p)
     return ((const volatile uint64_t *)p)[-1];
 }
 
-/* Without flags. */
+/* The size of the chunk without its flags. */
 static inline uint64_t chunk_bytes(const void *p)
 {
     return chunk_size(p) & ~(uint64_t)CHUNK_FLAGS;

@@ -1,13 +1,13 @@
 /*
- * inner: allocation functions other than malloc's, with names of their own.
+ * inner: hooks allocation functions that do not have the names of malloc's family.
  *
  * An allocator may have functions of its own (jemalloc's mallocx, mimalloc's mi_malloc, tcmalloc's
  * tc_malloc, Firefox's moz_arena_malloc), or coexist with malloc, with a prefix to all its names (jemalloc in Rust programs and
  * in databases). If we exported such names, programs that look for the allocator would believe that
- * it is there. So the functions' first bytes are replaced, as in entry.h, in the file that defines
- * them: all or none, once, while there is one thread, and in a library only if somebody calls them,
- * or if one of them is the program's strdup (mimalloc 3). Heaps that are destroyed as a whole
- * (mi_heap_...) are not hooked.
+ * it is loaded. So we replace the first bytes of these functions, as in entry.h, in the file that
+ * defines them: all or none, once, while there is one thread; in a library only if another file
+ * calls them, or if one of them is the program's strdup (mimalloc 3). Heaps that are destroyed as a
+ * whole (mi_heap_...) are not hooked.
  */
 #ifndef TIDE_RECORD_INNER_H
 #define TIDE_RECORD_INNER_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* By the name after the prefix. Two names of one function count once. */
+/* The functions, by their name after the prefix. Two names of one function count once. */
 #define INNER_FUNCTIONS(F)                                                                         \
     F(malloc)                                                                                      \
     F(free)                                                                                        \
@@ -64,7 +64,7 @@ enum inner_function {
 };
 extern void *inner_next[INNER_COUNT];
 
-/* The usable size of a block; NULL: cannot be asked. */
+/* Returns the usable size of a block; NULL: the allocator has no such function. */
 extern size_t (*inner_usable)(const void *);
 
 void inner_take_over(void); /* once, after entry_take_over */

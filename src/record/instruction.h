@@ -1,8 +1,9 @@
 /*
- * instruction: how long a machine instruction is, and whether it depends on its own address. Just
- * enough to move a function's first instructions elsewhere (entry.h) and to see where a function
- * jumps; with one exception, it does not know what instructions do. Reads nothing beyond the given
- * size, and refuses what it does not know for sure. No state; any thread.
+ * instruction: how long a machine instruction is, and whether it depends on its own address. This
+ * is just enough to move the first instructions of a function (entry.h) and to see where a function
+ * jumps; with one exception, it does not know what instructions do. It reads nothing beyond the
+ * given size, and refuses instructions that it does not know for sure. It has no state; any thread
+ * may call it.
  */
 #ifndef TIDE_RECORD_INSTRUCTION_H
 #define TIDE_RECORD_INSTRUCTION_H
@@ -26,20 +27,20 @@ enum instruction_kind {
 struct instruction {
     enum instruction_kind kind;
     unsigned length;
-    unsigned opcode_at;     /* its offset */
+    unsigned opcode_at;     /* offset of the opcode */
     unsigned relative_at;   /* offset of a distance from the end of the instruction; 0: none */
-    unsigned relative_size; /* 1 or 4. In an instruction that does not jump: 4, of an operand */
+    unsigned relative_size; /* 1 or 4 bytes; always 4 if the distance is that of an operand */
 };
 
-/* Its length; 0: not known, or cut off. */
+/* Decodes an instruction. Returns its length; 0: the instruction is not known, or cut off. */
 unsigned instruction_decode(const uint8_t *code, size_t size, struct instruction *out);
 
-/* The target of its distance, if the instruction is at `address`. */
+/* The address that a relative instruction refers to, if the instruction is at `address`. */
 uint64_t instruction_target(const uint8_t *code, const struct instruction *i, uint64_t address);
 
 /*
- * Does a function only pass its second argument on to `to` by a jump (through the linker's tables,
- * or not)? The function must be callable, because its code is read.
+ * Does a function only jump to `to`, directly or through the linker's tables, with its second
+ * argument? The function must be callable, because its code is read.
  */
 bool instruction_hands_on(const void *function, uint64_t to);
 

@@ -1,9 +1,9 @@
 /*
  * libc: functions that newer versions of glibc have, and older ones have elsewhere or not at all.
  *
- * Linking such a function would bind us to the version that has it, and a program with an older one
- * could not load us. So they are looked up in the tables of the files that the program starts with,
- * and there is a fallback for each. [malloc-free] [async-signal-safe]
+ * If we linked such a function, a program with an older glibc could not load us. So we look these
+ * functions up in the tables of the files that the program starts with, and there is a fallback for
+ * each. [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_RECORD_LIBC_H
 #define TIDE_RECORD_LIBC_H
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* As glibc 2.35 and later declare it. */
+/* struct dl_find_object, as glibc 2.35 and later declare it. */
 struct libc_object {
     unsigned long long flags;
     void *map_start, *map_end;
@@ -24,12 +24,12 @@ struct libc_object {
     unsigned long long reserved[7];
 };
 
-/* As glibc 2.33 and later declare the answer of mallinfo2. */
+/* struct mallinfo2, as glibc 2.33 and later declare it. */
 struct libc_mallinfo {
     size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
 
-/* Declared in the headers of glibc 2.34 and later only. */
+/* Functions that only the headers of glibc 2.34 and later declare. */
 int execveat(int folder, const char *path, char *const argv[], char *const environment[],
              int flags);
 pid_t _Fork(void);
@@ -41,8 +41,8 @@ pid_t _Fork(void);
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* NULL if missing: before 2.35 the first; in 2.28 to 2.33 those of threads and of dlfcn.h while
- * libpthread and libdl are not loaded. */
+/* Functions of libc; NULL if they are missing. find_object is missing before 2.35. Before 2.34, the
+ * functions of threads and of dlfcn.h are missing while libpthread and libdl are not loaded. */
 struct libc {
     int (*find_object)(void *, struct libc_object *);
     const char *single_threaded;
@@ -57,17 +57,17 @@ struct libc {
 };
 extern struct libc libc;
 
-/* Finds those functions of `libc` that were not found before. Called again when a thread begins:
- * libpthread is loaded by then. */
+/* Finds the functions of `libc` that were not found before. It is called again when a thread
+ * begins, because libpthread is loaded by then. */
 void libc_find_missing(void);
 
-/* What the name means to the files after us, as with RTLD_NEXT. */
+/* The function of this name in the files after this library, as with RTLD_NEXT. */
 void *libc_next(const char *name);
 
-/* The same, including files that were loaded later. */
+/* Like libc_next, but also searches files that were loaded later. */
 void *libc_find(const char *name);
 
-/* What the name means to the program. */
+/* The function of this name that the program would call, as with RTLD_DEFAULT. */
 void *libc_default(const char *name);
 
 #endif

@@ -14,22 +14,22 @@
 #include "unwind/step.h"
 
 struct loaded {
-    uint64_t start, end; /* from its first segment to the end of its last */
+    uint64_t start, end; /* from the first segment of the file to the end of the last */
     const struct link_map *map;
-    struct cfi_section tables; /* its call frame information; header NULL: it has none */
+    struct cfi_section tables; /* call frame information of the file; header NULL: it has none */
 };
 
-/* false: the address belongs to no file. */
+/* Finds the file of an address; false: the address belongs to no file. */
 bool loaded_find(uint64_t address, struct loaded *out);
 
 /* Does a file, or a segment of one, begin here? Reads nothing of the file, which may be
  * unloaded. */
 bool loaded_begins_at(uint64_t address);
 
-/* The same for a function or an object; NULL: it belongs to no file. */
+/* The file that contains a function or an object; NULL: none does. */
 const struct link_map *loaded_map(const void *address);
 
-/* For struct unwind_space: which call ends there? */
+/* For struct unwind_space: what kind of call returns to this address? */
 enum step_call loaded_call(uint64_t address, uint64_t callee);
 
 #endif

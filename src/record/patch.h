@@ -4,8 +4,9 @@
  *
  * The bytes are written through /proc/self/mem: the kernel copies the page and leaves its
  * protection unchanged, so code is never writable for the program. Kernels since 6.12 can be built
- * to refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Only for code
- * that no other thread can be executing. One thread at a time. [malloc-free]
+ * to refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Patch only code
+ * that no other thread can be executing. One thread at a time may call these functions.
+ * [malloc-free]
  */
 #ifndef TIDE_RECORD_PATCH_H
 #define TIDE_RECORD_PATCH_H
@@ -20,25 +21,27 @@ struct patched {
     uint8_t before[ENTRY_PATCH], patch[ENTRY_PATCH];
 };
 
-/* Code that patch_read has read; of longer functions, the beginning. */
+/* The code that patch_read has read; only the beginning of longer functions. */
 extern uint8_t patch_code[65536];
 
-/* The process's own memory, to be closed by the caller; negative: none. */
+/* Opens /proc/self/mem, which the caller closes; negative: this failed. */
 long patch_open(void);
 /* Reads a function, and the padding after it up to the end of its page, into patch_code; returns
  * how many bytes. */
 size_t patch_read(long memory, uint64_t address, uint64_t size);
-/* The same in the form for entry_make; false: it cannot be read. */
+/* Reads a function, as patch_read does, and fills *out for entry_make; false: it cannot be read. */
 bool patch_read_entry(struct patched *f, long memory, struct entry *out);
 /* Writes to memory that is read-only and has this protection; false: the kernel refuses. */
 bool patch_bytes(long memory, uint64_t address, const void *bytes, size_t size, int protection);
 bool patch_write(long memory, uint64_t address, const uint8_t bytes[ENTRY_PATCH]);
-/* Memory for slots within reach of a jump from the file at `start`: below it, because the heap
- * grows above an executable. Writable, and not executable yet. NULL: none. */
+/* Maps memory for slots (stubs and trampolines) within reach of a jump from the file at `start`.
+ * The memory is below the file, because the heap grows above an executable; it is writable and not
+ * executable yet. NULL: there is none. */
 uint8_t *patch_island(uint64_t start, size_t size);
 bool patch_make_executable(uint8_t *island, size_t size);
 
-/* Patches all functions that have an address, or none. `start`: of their file. */
+/* Patches all functions that have an address, or none of them. `start` is the address of their
+ * file. */
 bool patch_all(struct patched *functions, size_t count, uint64_t start, long memory);
 
 #endif

@@ -1,23 +1,23 @@
 /*
- * python_objects: CPython's own allocators, wrapped (run --python=objects).
+ * python_objects: wraps CPython's own allocators (run --python=objects).
  *
- *   python_objects.c  when they are wrapped, and again when somebody replaced them
- *   hooks_python.c    the functions that take their place
+ *   python_objects.c wraps the allocators, and again after the program replaced them
+ *   hooks_python.c the functions of the wrappers
  *
  * CPython allocates through three tables of functions (raw, mem and obj), which its own
- * PyMem_SetAllocator changes. Ours call what was there before, and record what came of it as the
- * hooks of malloc do: a block of Python is one of the heap. What the interpreter calls beneath
- * (malloc, mmap) is then part of that block: malloc is not counted again; arenas are mappings as
- * always.
+ * PyMem_SetAllocator changes. Our functions call the previous ones, and record the result as the
+ * hooks of malloc do: a block of Python is a block of the heap. If the previous function calls
+ * malloc, that call is not counted again. Arenas are recorded as mappings, as always.
  *
- * A wrapper is one of WRAPPERS sets of functions, each with the allocator that it calls fixed. The
- * context that CPython hands over is that allocator's own: so a thread that reads a table while it
- * is changed, half of it old, half new, still calls functions with what they expect.
+ * There are WRAPPERS sets of functions, and each set always calls the same allocator. The context
+ * in CPython's table stays the context of that allocator. So if a thread reads a table while it is
+ * being changed, and gets an old function with a new context or the reverse, it still passes the
+ * right context.
  *
- * Objects cannot go away without our seeing it then, code objects among them: while none does, what
- * is remembered of one is true of whatever is at its address (python_codes). So it is without any
- * wrapper where CPython's allocator of objects does nothing but call malloc and free, as it does
- * with PYTHONMALLOC=malloc.
+ * With wrappers we see every free of an object, also of code objects. As long as no code object is
+ * freed, an address identifies the code object that was seen there (python_codes). The same is true
+ * without wrappers if CPython's allocator of objects only calls malloc and free, as with
+ * PYTHONMALLOC=malloc.
  *
  * [malloc-free]; wrapping takes the interpreter's lock of its tables, where it has one.
  */
@@ -36,11 +36,11 @@ struct python_allocator {
     void (*free)(void *, void *);
 };
 
-/* What is known of the room behind a block. */
+/* How to find the usable size of a block. */
 enum python_room {
     ROOM_UNKNOWN,
-    ROOM_MALLOC, /* it is malloc's */
-    ROOM_POOLS /* up to PYTHON_SMALL bytes in pools of one size each, then who serves `raw` knows */
+    ROOM_MALLOC, /* the block comes from malloc */
+    ROOM_POOLS   /* up to PYTHON_SMALL bytes in pools of one size each; larger ones from `raw` */
 };
 #define PYTHON_SMALL 512
 
@@ -51,7 +51,8 @@ struct python_wrapper {
     enum python_room room;
 };
 extern struct python_wrapper python_wrappers[WRAPPERS];
-extern const struct python_allocator python_hooks[WRAPPERS]; /* their functions; no context */
+/* The functions of each wrapper; context is NULL. */
+extern const struct python_allocator python_hooks[WRAPPERS];
 
 enum { PYTHON_RAW, PYTHON_MEM, PYTHON_OBJ, PYTHON_DOMAINS };
 
@@ -62,24 +63,29 @@ struct python_tables {
     int (*is_initialized)(void);
 };
 
-/* Wraps what is not wrapped; false: it cannot be. `code_type`: of the objects to watch. */
+/* Wraps the allocators that are not wrapped yet; false: this is not possible. `code_type` is the
+ * type of code objects, whose frees are watched. */
 bool python_objects_wrap(const struct python_tables *tables, uint64_t code_type);
-/* The same without wrapping, if the hook of free sees every object go. There are objects. */
+/* Watches the frees of code objects without wrapping, if the hook of free sees the free of every
+ * object. Call it when there are objects. */
 void python_objects_watch(const struct python_tables *tables, uint64_t code_type);
-void python_objects_unwatch(void); /* they end: who allocates the next ones is not known */
+/* The interpreter ends: the next one may use another allocator. */
+void python_objects_unwatch(void);
 
 /*
- * The allocator of objects may be replaced before there are any; later only by one that hands every
- * block on, as they must come back to whom they are from. So wrapping it then is enough.
+ * Which objects are watched. A program may replace the allocator of objects before there are any
+ * objects. Later it may only add a wrapper that passes every block on, because each block must be
+ * freed by the allocator that made it. So it is enough to wrap the allocator when there are
+ * objects.
  */
 struct python_codes {
-    _Atomic uint64_t type; /* of what is watched; PYTHON_UNWATCHED: nothing is */
-    _Atomic uint64_t era;  /* another one begins when a code object goes away; never 0 */
+    _Atomic uint64_t type; /* type of the watched objects; PYTHON_UNWATCHED: none are watched */
+    _Atomic uint64_t era;  /* changes when a code object is freed; never 0 */
 };
 extern struct python_codes python_codes;
 #define PYTHON_UNWATCHED UINT64_C(1)
 
-/* 0: code objects are not watched. */
+/* The current era of code objects; 0: they are not watched. */
 static inline uint64_t python_era(void)
 {
     if (atomic_load_explicit(&python_codes.type, memory_order_acquire) == PYTHON_UNWATCHED)
@@ -87,8 +93,8 @@ static inline uint64_t python_era(void)
     return atomic_load_explicit(&python_codes.era, memory_order_acquire);
 }
 
-/* Before a block is freed that may be an object. It may be less than one, so that what is read may
- * be its neighbour's, but not beyond its page. */
+/* Call it before a block is freed that may be an object. The block may be smaller than an object;
+ * then this reads bytes of the next block, but never beyond the page. */
 static inline void python_before_free(const void *object)
 {
     uint64_t type =

@@ -1,24 +1,25 @@
 /*
  * rebind: libraries loaded with RTLD_DEEPBIND.
  *
- * They prefer what they are linked with to what is preloaded, and so call libc's malloc and free
- * directly: the frees of what others allocate for them would never be seen. Their slots for such
- * functions are set to our hooks when dlopen has loaded them. What their constructors did before
- * that was not recorded, and the recording says so. A library that binds to another allocator than
- * the one that the hooks call is left alone.
+ * Such a library prefers the libraries that it is linked with to preloaded ones, and so calls
+ * libc's malloc and free directly. We would never see when it frees blocks that other libraries
+ * allocated. So, after dlopen has loaded it, we set its GOT slots for these functions to our hooks.
+ * Calls that its constructors made before that are not recorded, and the recording says so. A
+ * library that is bound to another allocator than the one that the hooks call is left alone.
  */
 #ifndef TIDE_RECORD_REBIND_H
 #define TIDE_RECORD_REBIND_H
 
 #include <stdbool.h>
 
-/* Handles the library of this handle and what was loaded with it; NULL: all libraries. */
+/* Rebinds the library of this handle and the libraries that were loaded with it; NULL: all
+ * libraries. */
 void rebind(void *handle);
 
-/* A library was loaded that could not be handled at once. */
+/* Notes that a library was loaded that could not be rebound at once. */
 void rebind_later(void);
 
-/* Handles such libraries, when that is possible. */
+/* Rebinds the libraries that rebind_later has noted, if this is possible now. */
 void rebind_now(void);
 
 #endif

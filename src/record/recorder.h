@@ -1,29 +1,28 @@
 /*
  * recorder: the part of tidemark that lives inside the program (libtidemark.so).
  *
- * Here we are a guest: docs/SAFETY.md states the rules. On the hot path there is no system call, no
- * lock, no allocation, no floating point; nothing here ever prints or exits, and only cpu_timer.c
- * installs a handler, where the user asks for it.
- * Memory comes from mmap, made by raw system calls so that neither our own hooks nor errno are
- * involved.
+ * It must not disturb the program: docs/SAFETY.md states the rules. On the hot path there is no
+ * system call, no lock, no allocation, no floating point; nothing here ever prints or exits, and
+ * only cpu_timer.c installs a signal handler, if the user asks for it (run --cpu=timer). Memory
+ * comes from mmap, made by raw system calls so that neither our own hooks nor errno are involved.
  *
- *   connection.c the one state: what comes next in line, the shared memory, the collector
- *   thread.c    a thread's ring and remembered stack; made on first use, reused after its end
- *   modules.c   which file an address belongs to
- *   event.c     from a hook's call to words in the ring
- *   nodes.c     the tree of call stacks
- *   allocator.c what the allocator says of itself
- *   large.c     large blocks: were they ever touched?
- *   sample.c    run --sample: which blocks are recorded
- *   routes.h    where calls of malloc and free go
- *   python.h    the frames of CPython
- *   python_objects.h   its allocators, wrapped
- *   entry.c     programs that define malloc themselves
- *   inner.c     allocators that are called by other names
- *   mark_on.c   functions whose entries are marks
- *   cpu_timer.c samples of CPU time by a timer of each thread
- *   nested.c    a hook within a hook, and hooks that were left by longjmp
- *   hooks_*.c   the functions that take the place of libc's
+ *   connection.c      the recorder's state: original functions, shared memory, the collector
+ *   thread.c          a thread's ring and remembered stack; made on first use, reused after its end
+ *   modules.c         which file an address belongs to
+ *   event.c           from a hook's call to words in the ring
+ *   stack_tree.c      the tree of call stacks
+ *   allocator.c       figures that the allocator itself reports
+ *   large.c           large blocks: were they ever touched?
+ *   sample.c          run --sample: which blocks are recorded
+ *   routes.h          where calls of malloc and free go
+ *   python.h          the frames of CPython
+ *   python_objects.h  wraps CPython's allocators
+ *   entry.c           programs that define malloc themselves
+ *   inner.c           allocators that are called by other names
+ *   mark_on.c         functions whose entries are marks
+ *   cpu_timer.c       samples of CPU time by a timer of each thread
+ *   nested.c          a hook within a hook, and hooks that were left by longjmp
+ *   hooks_*.c         the functions that replace those of libc
  */
 #ifndef TIDE_RECORD_RECORDER_H
 #define TIDE_RECORD_RECORDER_H
@@ -43,16 +42,15 @@
 #include "wire/layout.h"
 
 /*
- * The hooks for malloc and operator new are compiled twice: to be found by the dynamic linker, and
- * to be jumped to from functions of the executable (FROM_ENTRY, see entry.h). entry_wrapper calls
- * the latter.
+ * The hooks for malloc and operator new are compiled twice: once for the dynamic linker, and once
+ * for jumps from functions of the executable (FROM_ENTRY, see entry.h), which entry_wrapper calls.
  */
 #ifndef FROM_ENTRY
 #define FROM_ENTRY        0
 #define EXPORT            __attribute__((visibility("default")))
 #define HOOK(name)        name
 #define HOOK_SYMBOL(name) name
-/* For those of wire/routes.h, the exported functions jump to these. */
+/* The hooks to which the exported functions of wire/routes.h jump. */
 #define ROUTED(name)        recorded_##name
 #define ROUTED_SYMBOL(name) "recorded_" name
 #else
@@ -74,7 +72,7 @@
 /*
  * The state of one thread. It is in memory that a forked child finds zeroed (MADV_WIPEONFORK): tick
  * 0 never equals the shared tick, so the child's first hook calls thread_sync(), where it becomes a
- * process of its own.
+ * process of its own (fork_begin_child).
  */
 struct thread {
     uint32_t tick; /* the last tick written to the ring; 0: not of this process */
@@ -86,57 +84,62 @@ struct thread {
     uint64_t chunk_freed; /* chunks before this one are known to have been read */
     uint32_t free_chunks;
     uint64_t stack_low, stack_high; /* bounds of the thread's own stack, for the walk */
-    uint64_t stack_sure; /* from here to stack_high it is certainly the thread's own stack */
+    /* The memory from here to stack_high is certainly the thread's own stack. */
+    uint64_t stack_sure;
     struct walk walk;
-    uint64_t *path;     /* [THREAD_PATH]: frames to be added to the tree, outermost first, */
-    uint32_t *path_ids; /* and their numbers there */
+    uint64_t *path;     /* [THREAD_PATH]: frames to be added to the stack tree, outermost first */
+    uint32_t *path_ids; /* [THREAD_PATH]: the numbers of these frames in the tree */
     struct python_thread *python; /* python.h; NULL: no Python frames were seen */
     bool hashed; /* native stacks are identified by a hash: the thread runs Python code */
-    _Atomic bool in_python; /* it is reading the interpreter, which must not be unloaded now */
+    /* The thread is reading the interpreter, which must not be unloaded now. */
+    _Atomic bool in_python;
     uint32_t tid;
     uint32_t number;      /* 1 to 65535 */
-    uint32_t names;       /* number of names that it has reported */
-    uint32_t exits;       /* how often its destructor ran */
+    uint32_t names;       /* number of names that the thread has reported */
+    uint32_t exits;       /* how often the thread's destructor ran */
     uint32_t name_checks; /* how many more events check its Python name without a tick (thread.c) */
-    int timer;            /* the timer of its CPU time (cpu_timer.h), */
-    bool timed;           /* if it has one */
-    bool in_handler;      /* in the handler of its timer's signal: nothing else may be touched */
-    bool named;           /* by tide_thread_name: other names do not matter */
-    bool python_named;    /* by Python: the kernel's name does not matter */
-    struct thread *next;  /* in the list of free ones */
+    int timer;            /* the timer on the thread's CPU clock (cpu_timer.h) */
+    bool timed;           /* the thread has a timer */
+    /* The thread is in the handler of its timer's signal, and may write nothing but the sample. */
+    bool in_handler;
+    bool named;          /* tide_thread_name has named it: other names do not matter */
+    bool python_named;   /* Python has named it: the kernel's name does not matter */
+    struct thread *next; /* the next one in the list of unused states */
     /* run --sample (sample.c): */
-    uint64_t sample_state;     /* of its random numbers; 0: not seeded yet */
-    const void *sample_last;   /* the last block that was recorded. No other allocation of this */
-    uint64_t sample_last_left; /* thread has followed as long as tide_sample_left has this value */
+    uint64_t sample_state;   /* state of the random numbers; 0: not seeded yet */
+    const void *sample_last; /* the last block that was recorded */
+    /* While tide_sample_left has this value, no allocation has followed it. */
+    uint64_t sample_last_left;
     struct counting counting;
 };
 
 #define THREAD_PATH (WALK_FRAMES + 8192 + 8) /* native and Python frames of the deepest stack */
 
 enum recorder_state {
-    STATE_BOOTING, /* nothing known yet */
+    STATE_BOOTING, /* the recorder has not connected yet */
     STATE_LIVE,
-    STATE_OFF /* not asked to record, or the collector is gone: the hooks only forward */
+    STATE_OFF /* not recorded, or the collector has ended: the hooks only forward calls */
 };
 
-/* What a wrapper of CPython's allocators is waiting for (python_objects.h). */
+/* Which call a wrapper of CPython's allocators has forwarded (python_objects.h). */
 enum beneath { BENEATH_NOTHING, BENEATH_ALLOC, BENEATH_REALLOC, BENEATH_FREE };
 
 struct tls {
     struct thread *thread;
     uintptr_t busy; /* the frame of the hook that is running; 0: none (nested.c) */
-    bool ended;     /* its thread has reported its end; it is on its way out */
-    /* Number of the fork that it makes, or that made it and has not been reported yet. */
+    bool ended;     /* the thread has reported its end */
+    /* Number of the fork that this thread makes; in the child, of the fork that made it, until it
+     * is reported. */
     uint32_t fork;
-    bool fork_prepared; /* libc prepared the allocator for it */
+    bool fork_prepared; /* libc prepared the allocator for this fork */
     size_t wanted; /* 1 + the size requested from an aligned operator new, until it allocates */
-    enum beneath beneath; /* the interpreter's own allocator is calling now; */
-    void *around;         /* this is the block that it reallocates or frees, */
-    void *malloced;       /* and this what it got from malloc; NULL: nothing */
+    enum beneath beneath; /* the call of CPython's own allocator that is running */
+    void *around;         /* the block that this call reallocates or frees */
+    void *malloced;       /* the block that this call got from malloc; NULL: none */
     uint32_t closing;   /* number of unloads in progress that may be an interpreter's (python.c) */
-    uint32_t cpu_owed;  /* periods of CPU time, to be charged to the current hook */
-    uint32_t timer_tid; /* of the thread that has `timer`; 0: none */
-    int timer;          /* the kernel's number of it */
+    uint32_t cpu_owed;  /* periods of CPU time that the current hook will charge to its caller */
+    uint32_t timer_tid; /* id of the thread that has `timer`; 0: none */
+    int timer;          /* the kernel's number of the timer */
 };
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
@@ -144,30 +147,30 @@ struct recorder {
     struct wire_header *header;
     struct rules *rules;
     _Atomic int state;
-    bool hand_on; /* there is a session, and executed programs shall be part of it (hooks_exec.c) */
+    bool hand_on;                /* programs that are executed are recorded too (hooks_exec.c) */
     _Atomic uint32_t generation; /* counts dlclose: cached addresses may have another meaning */
     _Atomic size_t least_stack; /* the smallest stack of all created threads; 0: none was created */
     _Atomic bool several;       /* there is, or was, more than one thread */
     _Atomic uint64_t sequence;  /* the last sequence number (WIRE_SEQUENCE) */
     uint64_t loader, loader_size; /* where ld.so is */
-    _Atomic uint32_t forks;       /* made by this process */
-    uint32_t pid;        /* of this process; in a new child, until it connects, its parent's */
+    _Atomic uint32_t forks;       /* number of forks that this process has made */
+    uint32_t pid;        /* of this process; a forked child has its parent's until it connects */
     _Atomic bool python; /* CPython was found, and can be read (python.h) */
-    _Atomic bool
-        objects_unsettled; /* its allocators may have been replaced since we wrapped them */
-    /* Its objects are freed by free: python_objects.h has to see them. */
+    /* CPython's allocators may have been replaced since we wrapped them. */
+    _Atomic bool objects_unsettled;
+    /* CPython's objects are freed by free(), so python_objects.h must see each free. */
     _Atomic bool frees_watched;
-    char *python_memory;   /* where its code is reported */
+    char *python_memory;   /* shared memory in which code objects are reported */
     uint32_t python_size;  /* 0: not wanted */
-    _Atomic bool confined; /* it runs, or is about to run, under a seccomp filter of its own */
+    _Atomic bool confined; /* the program has installed, or is about to install, a seccomp filter */
     bool late; /* the program was already running when the recorder was loaded (attach.h) */
-    uint64_t sample_bytes; /* run --sample: one allocation per so many bytes; 0: all */
+    uint64_t sample_bytes; /* run --sample: records one allocation per this many bytes; 0: all */
 };
 extern struct recorder recorder;
 
 /* The functions that the hooks forward to. All are set before the first hook returns. */
 struct next {
-    long (*syscall)(long, ...); /* the first: hooks_seccomp.c */
+    long (*syscall)(long, ...); /* must be the first member: hooks_seccomp.c */
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
@@ -179,10 +182,10 @@ struct next {
     void *(*pvalloc)(size_t);
     void (*free_sized)(void *, size_t); /* NULL: free does the same */
     void (*free_aligned_sized)(void *, size_t, size_t);
-    size_t (*malloc_usable_size)(void *); /* NULL: it does not belong to the allocator that frees */
-    /* The same of the allocator itself, even if another library hooks malloc in between. */
+    size_t (*malloc_usable_size)(void *); /* NULL: it belongs to another allocator than free */
+    /* malloc_usable_size of the allocator itself, even if another library hooks malloc too. */
     size_t (*allocator)(void *);
-    bool pvalloc_is_foreign; /* libc's, if the other allocator has none */
+    bool pvalloc_is_foreign; /* pvalloc is libc's, because the program's allocator has none */
     void *(*mmap)(void *, size_t, int, int, int, long);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -223,54 +226,59 @@ extern struct next next;
 
 /* connection.c */
 void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
-bool recorder_connect(void); /* to the collector, for this process */
+bool recorder_connect(void); /* connects this process to the collector */
 /* For a program that was already running (attach.h). */
 bool recorder_find_next(void); /* sets `next`; false: there is no malloc */
-bool recorder_attach(const char *socket, const char *key, bool drop); /* connected? */
+/* Connects to the collector; false: this failed. */
+bool recorder_attach(const char *socket, const char *key, bool drop);
 /* Releases everything that a session took; all other threads are stopped. */
 void recorder_leave(void);
-void recorder_own(const void *start, size_t size); /* mapped by us: reports it to the collector */
+/* Reports memory to the collector that the recorder has mapped. */
+void recorder_own(const void *start, size_t size);
 struct wire_ring *recorder_ring(void); /* a ring that no thread uses; NULL: none is available */
-uint32_t recorder_rings_left(void);    /* that need no question to the collector */
-void recorder_stop(void);              /* the collector is gone */
+uint32_t recorder_rings_left(void);    /* rings that are there without asking the collector */
+void recorder_stop(void);              /* ends recording, because the collector has ended */
 bool recorder_collector_alive(void);
-bool recorder_is_alone(void);                         /* there is one thread */
-bool recorder_owns_allocations(const void *function); /* is it in the allocator's file? */
-/* Asks for a snapshot; 0 once it is being written. */
+bool recorder_is_alone(void);                         /* is there only one thread? */
+bool recorder_owns_allocations(const void *function); /* is the function in the allocator's file? */
+/* Asks the collector for a snapshot. Returns 0 when the collector has begun to write it. */
 int recorder_snapshot(const char *path, const struct wire_held *held);
-/* The heap up to now; `restart`: the peak begins anew. Returns 0, or a negative errno. */
+/* Asks the collector for the figures of the heap up to now; `restart` also begins a new peak.
+ * Returns 0, or a negative errno. */
 int recorder_figures(bool restart, struct wire_figures *out);
 /* Finds the functions of a loaded file whose entries shall be marks; returns how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Reports that the interpreter is about to free its objects. */
 void recorder_python_ends(void);
-/* A library was bound to our hooks; `missed`: it may have called libc directly before. */
+/* Reports that a library was bound to our hooks. `missed`: it may have called libc directly
+ * before. */
 void recorder_bound(const char *path, bool missed);
-/* A program is executed without the recorder. */
+/* Reports that a program is executed without the recorder. */
 void recorder_left_out(const char *path, enum wire_out why);
-/* Reports the end, and waits until the collector has read the process. `stack`: the program's
- * frames begin there. */
+/* Reports the end, and waits until the collector has read the process. `stack` is where the
+ * program's frames begin. */
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
-void *boot_alloc(size_t size); /* before `next` is known: dlsym itself may allocate */
+void *boot_alloc(size_t size); /* allocates before `next` is known: dlsym itself may allocate */
 #define BOOT_BYTES 65536
 extern INTERNAL char boot_memory[BOOT_BYTES];
 static inline bool boot_owns(const void *p)
 {
     return (uintptr_t)p - (uintptr_t)boot_memory < BOOT_BYTES;
 }
-size_t boot_bytes(char **start); /* how much of it was used, from *start on */
+size_t boot_bytes(char **start); /* the bytes of boot_memory that were used, from *start on */
 size_t boot_room(const void *p); /* how many bytes can be read from p on */
 
 /* entry.c */
 void entry_take_over(void); /* once, at the start: redirects an executable's own malloc to us */
 bool entry_taken_over(void);
-bool entry_took(uint64_t address);      /* is the function there one of those? */
+bool entry_took(uint64_t address);      /* was the function at this address redirected? */
 void *entry_original(const char *name); /* the original function; NULL: the executable has none */
 
 /* allocator.c */
-void allocator_find(void);                /* once, when `next` is known */
-void allocator_forked(bool prepared);     /* in a forked child; prepared: by libc, as fork does */
+void allocator_find(void); /* once, when `next` is known */
+/* Call it in a forked child. `prepared`: libc's fork has prepared the allocator. */
+void allocator_forked(bool prepared);
 bool allocator_is_near(uint64_t address); /* may code there hold the allocator's locks? */
 /* What the allocator reports now; false: not known. Call it between thread_enter() and
  * thread_leave(). */
@@ -286,48 +294,54 @@ const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
 void exit_forget(void);      /* in a forked child: it has not begun to end */
-void exit_python_ends(void); /* its interpreter is about to free its objects */
+void exit_python_ends(void); /* the Python interpreter is about to free its objects */
 
 /* hooks_malloc.c */
-void own_free(void *p); /* our free, whoever else defines one */
+void own_free(void *p); /* the free of this library, also if another file defines free */
 
 /* ring.c */
-/* Takes another chunk; false: there is none, and so many events are lost. */
+/* Takes another chunk of the ring, and waits if there is none. Returns false if `events` events are
+ * lost. */
 bool ring_room(struct thread *t, unsigned events);
-/* The same for records that may be dropped: never waits, and leaves a quarter of the room to
- * others. */
+/* Takes another chunk for records that may be dropped: never waits, and leaves a quarter of the
+ * ring to other records. */
 bool ring_spare_room(struct thread *t);
 void ring_recover(struct thread *t);
 
 /* thread.c */
-#define THREAD_NAME_SIZE 128                  /* bytes of a name that are reported */
-struct thread *thread_begin(void);            /* this thread's, made now; NULL: do not record */
-struct thread *thread_sync(struct thread *t); /* the shared tick moved, or we are a forked child */
-void thread_tick(struct thread *t);           /* the shared tick moved */
-/* This thread has advanced it to `tick`: it reports what it has counted before. */
+#define THREAD_NAME_SIZE 128 /* bytes of a name that are reported */
+/* Makes the state of this thread; NULL: do not record. */
+struct thread *thread_begin(void);
+/* Call it if the shared tick has changed, or in a forked child. */
+struct thread *thread_sync(struct thread *t);
+/* The first event of a forked child: connects it to the collector as a process of its own. Returns
+ * its thread; NULL: nothing is recorded. */
+struct thread *fork_begin_child(void);
+void thread_tick(struct thread *t); /* call it if the shared tick has changed */
+/* This thread has advanced the shared tick to `tick`: reports what it has counted before. */
 void thread_interval_ends(struct thread *t, uint32_t tick);
 void thread_named(struct thread *t, const char *name);
 void thread_recover(struct thread *t); /* after a hook that did not end normally */
-void thread_signal_stack(struct thread *t, const stack_t *stack); /* it has this for signals */
+void thread_signal_stack(struct thread *t, const stack_t *stack); /* reports its signal stack */
 void thread_check_name(void); /* the last chance to read its name from Python */
 void threads_prepare(void);   /* for threads that begin when we may not set up memory for them */
 void threads_reset(void);     /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);
-void threads_leave(void);     /* frees their memory: no thread may know its own */
-bool threads_in_python(void); /* is any other thread? */
+void threads_leave(void);     /* frees the memory of all threads, which must not use it any more */
+bool threads_in_python(void); /* is any other thread reading the interpreter? */
 
 /* api.c */
-/* Code is unloaded: advances the tick, so that all threads notice. */
+/* Advances the tick because code was unloaded, so that all threads notice. */
 void note_unload(struct thread *t);
 void note_unrecorded(struct thread *t); /* after event_realloc, if its result is not recorded */
 
 void note_pool(struct thread *t, unsigned number, const char *name);
-/* The function was entered; the collector knows its name. */
+/* Makes a mark because a function was entered; the collector knows its name by the number. */
 void mark_function(uint64_t number, bool near_allocator);
 
 /* hooks_pool.c */
-void pools_reset(void); /* in a forked child: the numbers are new */
+void pools_reset(void); /* in a forked child: pools get new numbers */
 
 /* mark_on.c */
 void mark_on_start(void); /* once, at the start: makes entries of functions marks, if asked to */
@@ -337,82 +351,95 @@ extern const struct unwind_space own_space;
 extern const struct unwind_space quiet_space; /* for lookups only: takes no lock */
 bool modules_reset(void);  /* in a forked child, or before the first; false: no memory */
 void modules_forget(void); /* code was unloaded; the tick must be advanced too */
-/* The loader is allocating: was code unloaded without our noticing? */
+/* Call it when the loader allocates: checks whether code was unloaded without a call of dlclose. */
 void modules_check(struct thread *t);
 void modules_recover(void); /* this thread left a hook by longjmp, an exception or cancellation */
-bool modules_held(void);    /* does this thread hold their lock? */
+bool modules_held(void);    /* does this thread hold the lock of the modules? */
 struct link_map;
-void modules_check_python(
-    const struct link_map *m); /* is it CPython? As if an address in it had been seen */
+/* Checks whether the file is CPython, as when an address in it is seen. */
+void modules_check_python(const struct link_map *m);
 
 /* nested.c */
-/* Around an event that is written inside a wrapper of CPython's allocators: it must not come
- * between the two of a realloc. NULL: we are not inside one. */
+/* Call these around an event that is written inside a wrapper of CPython's allocators, so that it
+ * does not come between the two events of a realloc. beneath_enter returns NULL outside a
+ * wrapper. */
 struct thread *beneath_enter(enum beneath *was);
 void beneath_leave(struct thread *t, enum beneath was);
-/* Called when nothing else is recorded: a block that is freed inside the wrapper of another one. */
+/* Records a block that is freed inside the wrapper of another block, when no other event is
+ * recorded. */
 void free_beneath(void *p, usable_of *usable);
-/* tls.busy is set: is that hook still on this thread's stack? `frame`: of the hook that asks. */
+/* Is the hook whose frame is in tls.busy still on this thread's stack? `frame` is the frame of the
+ * hook that asks. */
 bool hook_nested(uintptr_t frame);
 
 /* event.c */
 enum free_how {
-    FREE_SURE, /* the allocation of the block could be seen */
-    FREE_MAYBE /* perhaps not, and that is nothing to report */
+    FREE_SURE, /* the hooks saw the allocation: a block that is not known is counted as unknown */
+    FREE_MAYBE /* the hooks may have missed the allocation: a block that is not known is no error */
 };
-bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller); /* recorded? */
+/* Records an allocation; false: it was not recorded. */
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_foreign(struct thread *t, void *p, size_t size, const uint64_t *caller);
 bool event_alloc_sized(struct thread *t, void *p, size_t size, size_t usable,
                        const uint64_t *caller);
-/* The same for a block whose allocator cannot be asked at its free. */
+/* event_alloc_sized for a block with a stored size: its allocator cannot be asked for the size at
+ * the free. */
 bool event_alloc_stored(struct thread *t, void *p, size_t size, size_t usable,
                         const uint64_t *caller);
 /* Call these before the operation. `usable` asks the allocator for the usable size of a block;
  * NULL: it cannot be asked. false: the block is not known. */
 bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how);
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how);
-void event_realloc_failed(struct thread *t); /* after it; or event_alloc */
+void event_realloc_failed(struct thread *t); /* after event_realloc, unless event_alloc is called */
 void event_fork(struct thread *t);           /* before the fork */
-/* `plain`: private, anonymous, at any address: it may be an arena of CPython. */
+/* Records a mapping. `plain`: it is private, anonymous and at any address, so it may be an arena of
+ * CPython. */
 void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_t *caller);
-/* Before the operation; was a record written? */
+/* Records an unmapping. Call it before the operation. Returns true if a record was written. */
 bool event_unmap(struct thread *t, void *p, size_t size);
-void event_unmap_failed(struct thread *t); /* after it, if a record was written */
+void event_unmap_failed(struct thread *t); /* after a failed operation, if a record was written */
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
                       const uint64_t *caller);
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
 /* The number of the caller's stack, for anything but an allocation. */
 uint32_t event_stack(struct thread *t, const uint64_t *caller);
-/* The same for what a signal handler interrupted. `caller`: of that handler. */
+/* The number of the stack that a signal handler interrupted. `caller` is the caller of the
+ * handler. */
 uint32_t event_interrupted(struct thread *t, const uint64_t *caller);
-/* Did this thread get where it is by calls only, without a signal in between? false: this cannot be
- * proven. */
+/* Does the stack of this thread have only calls, without a signal handler in between? false: this
+ * cannot be proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 
 /* large.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
-/* Call it before a free: examines its pages. `account`: of its allocation, if it is known. */
+/* Counts the untouched pages of a large block. Call it before the free. `account` is that of its
+ * allocation, if known. */
 void large_freed(struct thread *t, void *p, size_t size, uint32_t account);
-/* Bytes of [start, end) on pages that are not resident; false: the kernel does not say. */
+/* Counts the bytes of [start, end) on pages that are not resident; false: the kernel does not
+ * say. */
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
-bool pages_may_be_swapped(void); /* if so, absent pages may be in swap */
+bool pages_may_be_swapped(void); /* true: pages that are not resident may be in swap */
 
 /* sample.c */
 #define SAMPLE_FILTER_SIZE  ((size_t)1 << 22)
 #define SAMPLE_FILTER_SHIFT 10
 #define SAMPLE_FILTER_OF(address)                                                                  \
     (&tide_sample_filter[(address) >> SAMPLE_FILTER_SHIFT & (SAMPLE_FILTER_SIZE - 1)])
-/* arch/MACHINE/routes.c uses both, for calls that are not recorded. */
+/* arch/MACHINE/routes.c uses tide_sample_filter and tide_sample_left, for calls that are not
+ * recorded. */
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes up to this thread's next recorded block; 0: not drawn yet. */
 extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
-bool sample_reset(struct wire_header *h);        /* for a new process; false: there is no memory */
-void sample_recover(void);                       /* this thread was torn out of a hook */
+/* Begins anew in a new process; false: there is no memory. */
+bool sample_reset(struct wire_header *h);
+/* Call it after this thread left a hook by longjmp, for example. */
+void sample_recover(void);
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
-/* It is recorded. SAMPLE_REPLACED: another was there, whose free was missed: *old. */
+/* Notes that a block is recorded. SAMPLE_REPLACED: the table had another block at the address,
+ * whose free was missed; *old is that block. */
 enum sample_added { SAMPLE_ADDED, SAMPLE_REPLACED, SAMPLE_NO_ROOM };
 enum sample_added sample_add(const void *p, const struct indexed *b, struct indexed *old);
-/* Was it recorded? `remove`: it no longer is. */
+/* Finds a block that was recorded; `remove` also removes it. */
 bool sample_find(const void *p, struct indexed *out, bool remove);
 
 static inline bool sample_skips(struct thread *t, size_t size)
@@ -424,13 +451,13 @@ static inline bool sample_skips(struct thread *t, size_t size)
     return !sample_draw(t, size);
 }
 
-/* May it be a block that was recorded? */
+/* Can the block at this address have been recorded? */
 static inline bool sample_may_be(const void *p)
 {
     return UNLIKELY(atomic_load_explicit(SAMPLE_FILTER_OF((uintptr_t)p), memory_order_relaxed));
 }
 
-/* Before the next in line does its work: asks for what event_alloc will look at. */
+/* Prefetches what event_alloc will read. Call it before the original function is called. */
 static inline __attribute__((always_inline)) void event_prefetch(const struct thread *t,
                                                                  const uint64_t *caller)
 {
@@ -438,27 +465,27 @@ static inline __attribute__((always_inline)) void event_prefetch(const struct th
         walk_prefetch(&t->walk, recorder.rules, CALLER_PC(caller), CALLER_SP(caller));
 }
 
-/* While it is, frees are followed and nothing else. */
+/* Is recording paused? Frees are still followed, and nothing else. */
 static inline bool recorder_paused(void)
 {
     struct wire_header *h = recorder.header;
     return h && atomic_load_explicit(&h->paused, memory_order_relaxed);
 }
 
-/* sys.c: system calls that leave errno alone. A confined program makes those alone that its
- * allocator makes anyway; the others are -EPERM without the kernel being asked. */
+/* sys.c: system calls that leave errno alone. In a program with a seccomp filter, only calls that
+ * its allocator makes anyway reach the kernel; the others return -EPERM at once. */
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void sys_nap(void); /* about a millisecond */
 uint64_t sys_nanoseconds(const struct timespec *t);
 uint64_t sys_monotonic_ns(void); /* no system call: the C library reads the clock's page */
-/* Under a limit on the program's address space: may we take so much of it? A quarter of what is
- * left at the most, so that the program goes on. */
+/* If the program's address space is limited: may we take `size` bytes of it? We take at most a
+ * quarter of what is left, so that the program can continue. */
 bool sys_leaves_room(size_t size);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
 
-/* A lock that knows its holder: a thread that was torn out (longjmp, cancellation) lets go later.
- */
+/* A lock that knows its holder. A thread that left a hook by longjmp or cancellation releases the
+ * lock later (spin_recover). */
 struct spin {
     _Atomic uintptr_t holder;
 };
@@ -489,7 +516,7 @@ static inline void spin_reset(struct spin *s)
     atomic_store(&s->holder, 0);
 }
 
-/* run --dormant: while it is, hooks forward and do nothing else. */
+/* Is the recorder dormant (run --dormant)? Then hooks only forward calls. */
 static inline bool recorder_dormant(void)
 {
     struct wire_header *h = recorder.header;
@@ -498,8 +525,8 @@ static inline bool recorder_dormant(void)
 
 /*
  * The thread's state if this call is to be recorded, else NULL. From here to thread_leave() the
- * thread is busy: what the next in line calls in turn is part of the same allocation, and a signal
- * handler finds a state that it must not touch.
+ * thread is busy: allocations that the original function makes are part of the same allocation, and
+ * a signal handler must not change the thread's state.
  */
 static inline __attribute__((always_inline)) struct thread *thread_enter(void)
 {
@@ -523,10 +550,11 @@ static inline __attribute__((always_inline)) struct thread *thread_enter(void)
     return t;
 }
 
-/* cpu_timer.c: charges what is owed to the stack of the hook's caller. */
+/* cpu_timer.c charges the periods in tls.cpu_owed to the stack of the hook's caller. */
 void cpu_timer_pay(const uint64_t *caller);
 
-/* A timer's signal that came in a hook is charged to it now, when the thread's state is whole. */
+/* Ends a hook. If a timer's signal came during the hook, it is charged now, because the thread's
+ * state is complete again. */
 static inline __attribute__((always_inline)) void thread_leave(void)
 {
     if (UNLIKELY(tls.cpu_owed))
@@ -539,7 +567,7 @@ static inline bool event_room(struct thread *t, unsigned words)
     return LIKELY(t->end - t->at >= (ptrdiff_t)words) || ring_room(t, 1);
 }
 
-/* For what is no event: it is missed without being counted. */
+/* Finds room for a record that is no event: if there is none, nothing is counted as lost. */
 static inline bool remark_room(struct thread *t, unsigned words)
 {
     return t->end - t->at >= (ptrdiff_t)words || ring_room(t, 0);
@@ -560,8 +588,8 @@ static inline void event_publish(struct thread *t)
 }
 
 /*
- * Gives the record about to be written its place among those of other threads; room for one word
- * more than the record must have been found.
+ * Writes a sequence number, which orders the next record among the records of other threads. There
+ * must be room for one word more than the record needs.
  */
 static inline void event_sequence(struct thread *t)
 {

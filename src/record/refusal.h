@@ -1,7 +1,7 @@
 /*
- * refusal: memory that could not be had is not asked for again before the collector's next tick,
- * because asking takes system calls. {0} is no refusal. Any thread may call these functions.
- * [malloc-free] [async-signal-safe]
+ * refusal: after the kernel has refused memory, the recorder does not ask again before the
+ * collector's next tick, because asking takes system calls. {0} is no refusal. Any thread may call
+ * these functions. [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_RECORD_REFUSAL_H
 #define TIDE_RECORD_REFUSAL_H

@@ -1,5 +1,5 @@
 /*
- * routes_by_number: what arch/MACHINE/routes.c, which is written in assembly, knows by numbers.
+ * routes_by_number: the numbers and offsets that the assembly of arch/MACHINE/routes.c contains.
  */
 #ifndef TIDE_RECORD_ROUTES_BY_NUMBER_H
 #define TIDE_RECORD_ROUTES_BY_NUMBER_H

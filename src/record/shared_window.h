@@ -1,6 +1,6 @@
 /*
- * shared_window: more of the memory that is shared with the collector, mapped when it is needed.
- * [malloc-free]
+ * shared_window: maps more of the memory that the program shares with the collector, when it is
+ * needed. [malloc-free]
  */
 #ifndef TIDE_RECORD_SHARED_WINDOW_H
 #define TIDE_RECORD_SHARED_WINDOW_H
@@ -13,11 +13,11 @@
 #include "record/recorder.h"
 
 /*
- * Maps the `size` bytes of the file that follow `last_page`; the address, or 0: there is no memory.
- * There is no descriptor to map it from, but `last_page` is a mapping of the same file, and mremap
- * makes a longer copy of a shared mapping if told that it had no length. The copy begins with that
- * page, which is not needed twice. If the program has locked its memory, the page is unlocked first:
- * the copy of a locked one would be filled with pages from its beginning to its end.
+ * Maps the `size` bytes of the file that follow `last_page`. Returns the address; 0: there is no
+ * memory. The recorder keeps no descriptor of the file. But `last_page` is a mapping of the same
+ * file, and mremap with an old size of 0 makes a longer copy of a shared mapping. The copy begins
+ * with that page, which is not needed twice. If the program has locked its memory, the page is
+ * unlocked first, because the kernel would make all pages of a copy of a locked page resident.
  */
 static inline uintptr_t shared_window_map(uintptr_t last_page, size_t size)
 {

@@ -401,12 +401,8 @@ void thread_check_name(void)
 
 struct thread *thread_sync(struct thread *t)
 {
-    if (UNLIKELY(t->tick == 0)) { /* a forked child */
-        atomic_store(&recorder.state, STATE_BOOTING);
-        threads_reset();
-        bool connected = recorder_connect();
-        return connected ? thread_begin() : NULL;
-    }
+    if (UNLIKELY(t->tick == 0))
+        return fork_begin_child();
     if (UNLIKELY(atomic_load_explicit(&recorder.header->detached, memory_order_relaxed)))
         recorder_stop();
     if (UNLIKELY(atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)) {

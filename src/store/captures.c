@@ -3,7 +3,7 @@
  * The chunk stands alone: it contains the names. The mappings of a capture are in order of address
  * and do not overlap; anything else is damage.
  */
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #include <stdlib.h>
 #include <string.h>

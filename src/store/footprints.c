@@ -3,7 +3,7 @@
  * (docs/FORMAT.md). It comes after SITE, which it refers to. The number of parts is stored, so that
  * new parts can be added.
  */
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #define LEAST_FOOTPRINT 9 /* the fewest bytes that one can take */
 #define LEAST_PIN       3

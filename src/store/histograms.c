@@ -3,7 +3,7 @@
  * HIST chunk (docs/FORMAT.md). It comes after SITE: rows that point beyond the sites are damage,
  * and so are rows out of order.
  */
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #include "store/buckets.h"
 

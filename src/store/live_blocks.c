@@ -3,7 +3,7 @@
  * It comes after the chunks that it refers to (SITE and IVAL): rows that point beyond them are
  * damage.
  */
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #include <stdlib.h>
 #include <string.h>

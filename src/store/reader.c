@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "store/compressed_chunk.h"
-#include "store/parts.h"
+#include "store/chunk_decode.h"
 #include "store/rows.h"
 
 /* Says what a file is instead of a recording, if its first bytes show that. */
@@ -51,7 +51,7 @@ int recording_take_header(struct chunk_source *s, const char *name, struct err *
 /* Of the processes that are not chosen, only their identity is read. */
 static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
 {
-    return parts_know(c->type) &&
+    return chunk_is_known(c->type) &&
            (!only || only->process == READER_ALL || c->process == only->process ||
             c->type == CHUNK_PROCESS || c->type == CHUNK_SAMPLING || c->type == CHUNK_NOTES ||
             c->type == CHUNK_MARKS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
@@ -86,7 +86,7 @@ static int take_chunks(struct chunk_source *s, const struct reader_choice *only,
         struct cursor c = {.at = (const uint8_t *)raw.data,
                            .end = (const uint8_t *)raw.data + raw.size,
                            .room = &room};
-        parts_take(&chunk, &c, r);
+        chunk_decode(&chunk, &c, r);
         taken = may - room;
         if (c.bad) {
             status = room ? err_set(damage, -EBADMSG, "a chunk before byte %llu makes no sense",
@@ -123,7 +123,7 @@ int recording_take(struct chunk_source *s, const char *name, const struct reader
         return err_set(err, -EBADMSG, "%s holds no whole profile", name);
     }
     for (size_t i = 0; i < r->profiles.count; i++)
-        parts_make_consistent(&r->profiles.items[i], r);
+        chunks_make_consistent(&r->profiles.items[i], r);
     *out = r;
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "store/merge.h"
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: fewer are packed in a few milliseconds */
 
@@ -24,7 +24,7 @@ struct packing {
     const struct profile *profile;
     const struct packed_figures *packed;
     _Atomic size_t next; /* the next part that no thread has taken */
-    struct strbuf out[PARTS];
+    struct strbuf out[CHUNK_CODECS];
 };
 
 /* The memory that a reader needs for the chunk, if that is far more than its bytes. */
@@ -61,16 +61,16 @@ static void *pack_parts(void *arg)
 {
     struct packing *k = arg;
     struct strbuf b = {0};
-    for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < PARTS;) {
-        const struct part *part = &part_table[i];
-        if (!(part->part & k->wanted) || (part->if_there && !part->is_there(k->profile)))
+    for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < CHUNK_CODECS;) {
+        const struct chunk_codec *codec = &chunk_table[i];
+        if (!(codec->part & k->wanted) || (codec->if_there && !codec->is_there(k->profile)))
             continue;
         strbuf_clear(&b);
-        if (part->put)
-            part->put(&b, k->profile);
+        if (codec->put)
+            codec->put(&b, k->profile);
         else
-            part->put_packed(&b, k->profile, k->packed);
-        chunk_append_large(&k->out[i], part->type, k->process, &b, memory_of(k, part->type));
+            codec->put_packed(&b, k->profile, k->packed);
+        chunk_append_large(&k->out[i], codec->type, k->process, &b, memory_of(k, codec->type));
     }
     strbuf_release(&b);
     return NULL;
@@ -86,7 +86,7 @@ void writer_parts(struct strbuf *out, uint32_t process, const struct profile *p,
     pack_parts(&k);
     if (helped)
         pthread_join(helper, NULL);
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < CHUNK_CODECS; i++) {
         strbuf_add(out, k.out[i].data ? k.out[i].data : "", k.out[i].size);
         strbuf_release(&k.out[i]);
     }

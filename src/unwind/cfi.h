@@ -1,5 +1,5 @@
 /*
- * cfi: call frame information, from .eh_frame to the row that applies at one address.
+ * cfi: finds the call frame information (.eh_frame) of one address.
  *
  * It reads the tables that exception handling uses and that every Linux compiler emits for all
  * code: which registers a function has saved where, at each instruction. cfi_row() finds the FDE
@@ -26,16 +26,17 @@ struct cfi_section {
 };
 
 enum cfi_how {
-    CFI_SAME,       /* unchanged (also: never mentioned) */
-    CFI_UNDEFINED,  /* lost; for the return address: this is the outermost frame */
-    CFI_OFFSET,     /* saved at CFA + offset */
-    CFI_VAL_OFFSET, /* is CFA + offset */
-    CFI_REGISTER,   /* is in another register */
-    CFI_EXPRESSION, /* saved at the address that an expression gives */
+    CFI_SAME,       /* the register is unchanged; also if it is never mentioned */
+    CFI_UNDEFINED,  /* the value is lost; for the return address: this is the outermost frame */
+    CFI_OFFSET,     /* the value is saved at CFA + offset */
+    CFI_VAL_OFFSET, /* the value is CFA + offset */
+    CFI_REGISTER,   /* the value is in another register */
+    CFI_EXPRESSION, /* the value is saved at the address that an expression gives */
     CFI_VAL_EXPRESSION
 };
 
-/* Small on purpose: rows are copied on the stack of whatever thread allocates. */
+/* The rule for one register. It is small, because rows are copied on the stack of the thread that
+ * allocates. */
 struct cfi_rule {
     uint8_t how;
     uint8_t reg;              /* CFI_REGISTER */
@@ -47,7 +48,7 @@ struct cfi_rule {
 };
 
 struct cfi_row {
-    uint64_t function; /* where it begins */
+    uint64_t function; /* address of the function */
     /* CFA = value of cfa_reg + cfa_offset, or the value of an expression. */
     uint32_t cfa_reg;
     int64_t cfa_offset;
@@ -63,9 +64,9 @@ struct cfi_row {
 int cfi_row(const struct cfi_section *section, uint64_t address, struct cfi_row *row);
 
 /*
- * Does no function contain the instruction before this return address, while one begins at it? Then
- * it was not put there by a call, but by hand on a new stack, to run when the first function
- * returns (as makecontext does), and there is no caller. `row` is scratch space.
+ * Does a function begin at this return address, and does no function contain the instruction before
+ * it? Then no call made the return address: a function such as makecontext put it on a new stack,
+ * to run when the first function returns, and there is no caller. `row` is scratch space.
  */
 static inline bool cfi_is_planted(const struct cfi_section *s, uint64_t return_address,
                                   struct cfi_row *row)

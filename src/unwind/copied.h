@@ -3,8 +3,8 @@
  * memory, for samples, which the kernel takes at any instruction.
  *
  * The rules of rule.h suffice for nearly all frames. They follow only pc, sp and fp; if a later
- * frame needs more (step.h), the walk begins again with all registers. Threads: none of its own;
- * one struct rules per process. [malloc-free]
+ * frame needs more (step.h), the walk begins again with all registers. It starts no threads; each
+ * process needs its own struct rules. [malloc-free]
  */
 #ifndef TIDE_UNWIND_COPIED_H
 #define TIDE_UNWIND_COPIED_H
@@ -13,24 +13,25 @@
 
 enum copied_end {
     COPIED_WHOLE,
-    COPIED_TRUNCATED, /* it continues beyond the copy, or has more frames than there is room for */
+    COPIED_TRUNCATED, /* the stack continues beyond the copy, or has more frames than `room` */
     COPIED_LOST       /* no unwind information, or none that makes sense */
 };
 
 struct copied_stack {
-    struct unwind_space space; /* its `read` is not used: the copy is read */
+    struct unwind_space space; /* `read` is not used: words come from the copy */
     struct rules *rules;
     const uint8_t *bytes; /* the copy of [start, start + size) */
     uint64_t start, size;
-    bool past_end;           /* something beyond the copy was needed */
-    bool wants_fp;           /* it ended because the frame pointer is needed and not known, */
-    uint64_t end_pc, end_sp; /* in the frame with these; pc: a return address */
+    bool past_end; /* the walk needed a word beyond the copy */
+    /* The walk ended because it needed the frame pointer, which is not known. */
+    bool wants_fp;
+    uint64_t end_pc, end_sp; /* the frame where the walk ended; end_pc is a return address */
 };
 
 /*
  * Fills `addresses` with the stack, innermost first: the address of the sample + 1, so that it can
- * be treated like a return address, then return addresses. `at`: the registers at the sample; its
- * pc is the instruction itself. Returns how many there are.
+ * be treated like a return address, then return addresses. `at` has the registers at the sample;
+ * its pc is the address of the instruction itself. Returns the number of addresses.
  */
 uint32_t copied_walk(struct copied_stack *s, const struct arch_registers *at, uint64_t *addresses,
                      uint32_t room, enum copied_end *end);

@@ -1,20 +1,21 @@
 /*
- * go: from C code back to the Go code that called it.
+ * go: unwinds from C code to the Go code that called it.
  *
  * A goroutine has a small stack of its own. To call C, runtime.asmcgocall switches to the thread's
- * stack, and stores there how to get back; no call frame information says so. But the instructions
- * after its call do: they are few, without a branch, and end in a return. go_step does what they
- * will do, only reading, and refuses if it finds any other instruction. So nothing is assumed about
- * where Go stores what, and a version that does it differently is not unwound at all, rather than
- * wrongly. Checked with Go 1.19 and 1.26 on x86-64, executables with and without -buildmode=pie.
- * From there on Go's own frames have frame pointers.
+ * stack, and stores there how to switch back. No call frame information describes this, but the
+ * instructions after its call do it: they are few, without a branch, and end in a return. go_step
+ * simulates these instructions, only reading memory, and gives up if it finds any other
+ * instruction. So it assumes nothing about where Go stores what, and the stacks of a version that
+ * does it differently are not unwound, rather than unwound wrongly. This was checked with Go 1.19
+ * and 1.26 on x86-64, executables with and without -buildmode=pie. From there on Go's own frames
+ * have frame pointers.
  *
  * The first frame of a goroutine was never called. Its return address is the second byte of
  * runtime.goexit, which begins with a no-operation for that purpose.
  *
- * Not unwound: runtime.systemstack and runtime.mcall, by which the runtime leaves a goroutine for
- * its own work, and executables without an .eh_frame_hdr (those that Go's own linker linked).
- * [malloc-free] [async-signal-safe]
+ * Two cases are not unwound: runtime.systemstack and runtime.mcall, by which the runtime leaves a
+ * goroutine for its own work; and executables without an .eh_frame_hdr (those that Go's own linker
+ * linked). [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_UNWIND_GO_H
 #define TIDE_UNWIND_GO_H

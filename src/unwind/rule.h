@@ -1,9 +1,10 @@
 /*
- * rule: how to get from a return address to its caller, in 8 bytes, computed once per address.
+ * rule: describes in 8 bytes how to get from a return address to its caller; it is computed once
+ * per address.
  *
- * Nearly all code needs only: CFA = sp + n or fp + n, is the fp saved and where, or "no caller".
- * What does not fit is marked RULE_SLOW and goes to step.h. Two tables, both of fixed size and
- * lock-free:
+ * Nearly all code needs only these facts: CFA = sp + n or fp + n, whether and where the fp is
+ * saved, or "no caller". Code that needs more has the rule RULE_SLOW, and step.h unwinds it. There
+ * are two tables, both of fixed size and lock-free:
  *
  *   cache   return address -> number of its rule; 8 bytes a place, 8 places (one cache line) a set;
  *           a full set forgets its oldest entry, which is then computed again.
@@ -11,7 +12,7 @@
  * program, so they stay in the first-level cache; `numbers` finds the number of a rule when one is
  * computed.
  *
- * One 64-bit word is an entry of each, so that a reader sees it whole or not at all.
+ * An entry of either table is one 64-bit word, so that a reader sees all of it or nothing.
  * [malloc-free] [async-signal-safe]. Memory comes from the caller, zeroed.
  */
 #ifndef TIDE_UNWIND_RULE_H
@@ -56,14 +57,15 @@ struct rules {
 /* Computes, stores and returns the rule for a return address. */
 rule_word rule_compute(struct rules *rules, const struct unwind_space *space, uint64_t address);
 
-/* Code was unloaded: forgets all addresses. */
+/* Forgets all addresses, because code was unloaded. */
 void rules_forget(struct rules *rules);
 
 /*
  * For machines where a frame record is not at the end of its frame: the stack pointer of a frame
- * that was reached through its callee's record. It follows from the frame's own record, to which
- * its frame pointer points, if the function's rule says where the record is. *sp: the lowest
- * possible value; if the rule does not need it, it is kept. false: it is needed, and not known.
+ * that was reached through its callee's record. It is computed from the frame's own record, to
+ * which its frame pointer points, if the function's rule says where in the frame the record is. *sp
+ * is the lowest possible value at first, and stays so if the rule does not need it. Returns false
+ * if the rule needs the stack pointer and it is not known.
  */
 static inline bool rule_record_sp(rule_word r, uint64_t fp, uint64_t *sp)
 {
@@ -76,8 +78,8 @@ static inline bool rule_record_sp(rule_word r, uint64_t fp, uint64_t *sp)
     return true;
 }
 
-/* Prefetches the cache line that rule_get will need. Such functions are always inlined: gcc takes
- * one that only prefetches for one without effect, and drops its calls. */
+/* Prefetches the cache line that rule_get will need. It is always inlined, because gcc would drop
+ * calls of a function that only prefetches. */
 static inline __attribute__((always_inline)) void rule_prefetch(const struct rules *rules,
                                                                 uint64_t address)
 {

@@ -1,6 +1,5 @@
 /*
- * step: from one frame to its caller with all registers, for whatever the rules of rule.h cannot
- * express.
+ * step: unwinds one frame with all registers, for code that the rules of rule.h cannot express.
  *
  * This is the slow, complete path: it runs the call frame instructions and their expressions each
  * time. The fast path is walk.h, which calls this for signal frames, the loader's trampolines,
@@ -23,20 +22,23 @@ struct unwind_module {
     uint32_t epoch; /* distinguishes modules that were at the same addresses at different times */
 };
 
-/* The owner may embed it in a larger struct, which the callbacks find through `self`. */
+/* Which kind of call ends at a return address, seen from the code of `callee`. */
 enum step_call {
-    CALL_NONE,   /* none: it is not a return address */
-    CALL_ANY,    /* through a pointer, or of a function that does not contain `callee` */
-    CALL_FRAMED, /* by name, of a function that may contain `callee` and keeps a frame pointer, */
-    CALL_BARE    /* or that does not begin like that */
+    CALL_NONE, /* no call: this is not a return address */
+    CALL_ANY,  /* a call through a pointer, or of a function that does not contain `callee` */
+    /* A call by name of a function that may contain `callee` and keeps a frame pointer. */
+    CALL_FRAMED,
+    CALL_BARE /* a call by name of a function that may contain `callee` and keeps none */
 };
 
+/* How to read the memory and the code of a process. The owner may embed it in a larger struct,
+ * which the callbacks find through `self`. */
 struct unwind_space {
     /* Returns 0 and the module that contains `address`, or -1: none with unwind information. */
     int (*find)(const struct unwind_space *self, uint64_t address, struct unwind_module *out);
     /* Returns 0 and the 8 bytes at `address`, or -1: not readable. */
     int (*read)(const struct unwind_space *self, uint64_t address, uint64_t *out);
-    /* The same for 8 bytes of code, if `read` knows only stacks. NULL: `read` knows both. */
+    /* Reads 8 bytes of code, if `read` can only read stacks. NULL: `read` can read both. */
     int (*code)(const struct unwind_space *self, uint64_t address, uint64_t *out);
     /* For guesses, which may point anywhere: can the word at `address` be read? NULL: always. */
     bool (*readable)(const struct unwind_space *self, uint64_t address);
@@ -47,7 +49,8 @@ struct unwind_space {
     bool (*epilogue)(const struct unwind_space *self, uint64_t address, struct arch_epilogue *out);
 };
 
-/* `read` for the process itself: what unwind information refers to can be read. */
+/* The callback `read` for the process itself: words that unwind information refers to are always
+ * readable. */
 static inline int unwind_read_own(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {
     (void)self;
@@ -59,7 +62,7 @@ static inline int unwind_read_own(const struct unwind_space *self, uint64_t addr
 
 struct step_result {
     uint64_t return_slot; /* where the return address was read; 0: it was not in memory */
-    uint64_t fp_slot;     /* the same for the frame pointer; 0: unchanged */
+    uint64_t fp_slot;     /* where the caller's frame pointer was read; 0: it is unchanged */
     uint32_t epoch;
 };
 
@@ -82,19 +85,18 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
  * at sp? On a stack whose end is not known (`prove`), what is read must be on the same page or
  * proven to be readable.
  *
- * Code that keeps no frame pointer leaves its caller's in place, and following that would skip
- * frames; but then the return address into its caller is between sp and fp. So the return address
- * at fp must follow a call (or be where a goroutine begins, go.h). If that is not a call of this
- * function by name, and the function keeps a frame pointer, then nothing between sp and fp may
- * follow a call by name of a function around pc that keeps none. Other return addresses mean
- * nothing: they are left over from calls that ended.
+ * Code that sets no frame pointer keeps that of its caller, and following it would skip frames; but
+ * then the return address into its caller is between sp and fp. So the return address at fp must
+ * follow a call (or be where a goroutine begins, go.h). If this is not a call of the function by
+ * name, and the function keeps a frame pointer, then no word between sp and fp may be a return
+ * address after a call by name of a function around pc that keeps none. Other return addresses
+ * between sp and fp prove nothing: earlier calls left them there.
  */
 bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
                        bool prove);
 
-/* Without unwind information and with a frame pointer of 0, as the kernel starts a program: is it
- * the first frame? Then there is no return address further out, up to `end` or for some
- * kilobytes. */
+/* Is this the first frame of a program, as the kernel starts it? It has no unwind information, a
+ * frame pointer of 0, and no return address further out, up to `end` or for some kilobytes. */
 bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove);
 
 /* Steps by the frame pointer: [fp] is the caller's fp, [fp + 8] the return address. For code

@@ -1,15 +1,16 @@
 /*
- * walk: the stack of this thread, at the cost of what changed since the last time.
+ * walk: unwinds the stack of this thread, and reuses the part that has not changed since the last
+ * walk.
  *
  * The walk caches the last stack: for each frame its state (pc, sp, fp) and every word that was
- * read from memory to get to the caller. A frame's caller is a function of its state and those
- * words, and of nothing else. So if a new walk reaches a frame whose state equals a cached one's,
- * and every word read from there outwards still has the cached value, then the rest of the stack is
- * the cached rest: proven by reading it, one load and compare per frame.
+ * read from memory to get to the caller. The state of a frame and these words alone determine its
+ * caller. So if a new walk reaches a frame whose state equals a cached one's, and every word read
+ * from there outwards still has the cached value, then the rest of the stack is the cached rest.
+ * Verifying this takes one load and one comparison per frame.
  *
  * The frame pointer is passed through many frames that never use it. Whether its value matters to
- * any outer frame is known when a frame is cached (`fp_matters`); if it does not, neither the fp
- * nor its save slots are compared.
+ * any outer frame is known when a frame is cached (`fp_matters`); if its value does not matter,
+ * neither the fp nor the slots where it is saved are compared.
  *
  * Allocations often alternate between a few places below one function. So the innermost frames of
  * recent stacks are kept as leaves: their words, the cached frame below them, and the id. If the
@@ -17,8 +18,8 @@
  * at once.
  *
  * A frame that needs the slow path (step.h) may depend on more registers and words than are cached:
- * a signal frame, say, on the stack pointer of what was interrupted. Neither it nor what it called
- * is trusted the next time; what is further out is.
+ * a signal frame, for example, depends on the stack pointer of the interrupted code. The next walk
+ * does not reuse this frame or the frames that it called; it reuses the frames further out.
  *
  * Not thread-safe: one struct walk per thread. [malloc-free]; memory comes from the caller, zeroed.
  */
@@ -44,24 +45,25 @@ struct walk_read {
     uint64_t address, value;
 };
 
-/* Compared together; before the first there are so many that never change. */
+/* Number of words that are compared together. Before the first word there are as many that never
+ * change. */
 #define WALK_READ_GROUP 4
 
 #define WALK_LEAF_SETS  128
 #define WALK_LEAF_WAYS  4 /* an allocation wrapper has one pc and sp, but many callers */
 #define WALK_LEAF_READS 10
 
-/* The first cache line mostly decides that it is another leaf; the second has what else is mostly
- * needed. */
+/* The innermost frames of a recent stack. The first cache line is mostly enough to see that it is
+ * another stack; the second has most of the rest. */
 struct walk_leaf {
     _Alignas(64) uint64_t pc; /* 0: this leaf is empty */
-    uint64_t sp, fp;          /* the innermost frame's */
-    uint64_t id;              /* of the whole stack */
-    uint32_t note; /* set by the caller of this module: about that stack; 0 when it is kept */
-    uint32_t base; /* frames[base] is the frame below it */
-    uint8_t reads; /* even: the last may be there twice */
+    uint64_t sp, fp;          /* of the innermost frame */
+    uint64_t id;              /* identifies the whole stack */
+    uint32_t note; /* set by the caller of this module for the whole stack; 0 in a new leaf */
+    uint32_t base; /* frames[base] is the frame below the leaf */
+    uint8_t reads; /* number of words, always even: the last word may be there twice */
     bool fp_matters;
-    uint16_t offset[WALK_LEAF_READS]; /* of the words read, innermost first: from sp, in words */
+    uint16_t offset[WALK_LEAF_READS]; /* distance of each word from sp, in words; innermost first */
     uint64_t base_sp, base_fp, base_id;
     uint64_t value[WALK_LEAF_READS];
 };
@@ -96,9 +98,10 @@ struct walk {
     uint32_t trusted; /* the next walk may use frames[0..trusted) */
     uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and need an id */
     enum walk_root root;
-    uint64_t stack_end;             /* the stack is below this; WALK_NO_END: not known */
-    bool stack_sure;                /* and all of it up to there is mapped: guesses need no proof */
-    bool any_leaf;                  /* otherwise leaves are all zero */
+    uint64_t stack_end; /* the stack is below this; WALK_NO_END: not known */
+    /* All memory up to stack_end is mapped, so guesses need no check. */
+    bool stack_sure;
+    bool any_leaf;                  /* false: all leaves are empty */
     uint64_t walked, verified;      /* frames, for statistics */
     uint8_t victim[WALK_LEAF_SETS]; /* the way of a set that is replaced next */
 };
@@ -108,7 +111,7 @@ struct walk {
          (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)) +   \
      WALK_READ_GROUP * sizeof(struct walk_read) + WALK_LEAF_SETS * sizeof(struct walk_leaf_set))
 
-/* `memory`: WALK_BYTES, zeroed, at a multiple of 64. */
+/* Initialises a walk. `memory` has WALK_BYTES, is zeroed, and begins at a multiple of 64. */
 void walk_init(struct walk *w, void *memory);
 
 static inline struct walk_leaf_set *walk_leaves(const struct walk *w, uint64_t pc, uint64_t sp)
@@ -129,11 +132,12 @@ walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint
     rule_prefetch(rules, pc);
 }
 
-/* The leaf for this stack, if there is one and nothing has changed; NULL: not known. */
+/* Finds the leaf for this stack, if there is one and all its words are unchanged; NULL: there is
+ * none. */
 struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
 
-/* Call it after walk_stack, when the innermost frame has its id: keeps the stack as a leaf; NULL:
- * this is not possible. */
+/* Keeps the stack as a leaf; NULL: this is not possible. Call it after walk_stack, when the
+ * innermost frame has its id. */
 struct walk_leaf *walk_keep_leaf(struct walk *w);
 
 /*
@@ -144,6 +148,6 @@ void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *
                 uint64_t sp, uint64_t fp);
 
 void walk_forget(struct walk *w);
-void walk_forget_notes(struct walk *w); /* of leaves, which stay */
+void walk_forget_notes(struct walk *w); /* clears the notes of all leaves; the leaves stay */
 
 #endif

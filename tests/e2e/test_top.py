@@ -182,7 +182,7 @@ def test_screen(t):
         screen.press("Space")
         screen.shows(", held$")
         screen.press("?")
-        screen.shows("^q +quit; the program and its recording go on")
+        screen.shows("^q +quit; the program and its recording continue")
         screen.press("q")
         screen.shows(r"only /held/, held$")
         screen.press("k")

@@ -1,5 +1,5 @@
 /*
- * attach_process: a helper process that runs inject.h. The collector keeps running meanwhile. When
+ * attach_process: runs inject.h in a helper process, while the collector continues to work. When
  * the helper ends, for whatever reason, the kernel releases all threads of the program.
  *
  * Threads: one caller at a time for each struct. Ownership: attach_process_answer reaps the helper

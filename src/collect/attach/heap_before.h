@@ -27,20 +27,21 @@ enum heap_state {
 
 struct heap_before {
     enum heap_state state;
-    uint64_t blocks, bytes; /* in use, as malloc_info counts them */
+    uint64_t blocks, bytes; /* blocks and bytes in use, as malloc_info counts them */
 };
 
 /* Receives the blocks that heap_before_count finds. They are valid only if the result is
  * HEAP_COUNTED. */
 struct heap_visitor {
     void *context;
-    /* A block in use, and the size of its chunk. Blocks with a mapping of their own are not passed. */
+    /* A block in use, and the size of its chunk. Blocks with a mapping of their own are not
+     * passed. */
     void (*used)(void *context, uint64_t block, uint64_t bytes);
-    /* One of these blocks turned out to be free. */
+    /* A block that was passed to `used` turned out to be free. */
     void (*unused)(void *context, uint64_t block);
 };
 
-/* `visitor` may be NULL. */
+/* Counts the blocks in use, and passes each to `visitor`, which may be NULL. */
 void heap_before_count(struct remote_modules *m, const struct heap_visitor *visitor,
                        struct heap_before *out);
 /* Are the links between free blocks mangled? They are since glibc 2.32. */

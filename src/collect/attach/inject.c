@@ -193,7 +193,7 @@ static int find_in_halted(struct injection *j, struct err *err)
             !safe_point_is(&j->points, &j->thread, each->tid == j->pid))
             code = err_set(err, -EAGAIN,
                            "process %d was stopped while a thread was in its allocator or loader; "
-                           "let it go on (kill -CONT %d) and attach again",
+                           "let it continue (kill -CONT %d) and attach again",
                            (int)j->pid, (int)j->pid);
     }
     if (!code && !j->held.threads.count)

@@ -2,13 +2,13 @@
  * inject: loads the library into a running program, redirects its allocation functions to the
  * library, and undoes this.
  *
- * 1. The library's bytes go into a memory file of the program. A stopped thread of the program is
- * made to call memfd_create for it, so paths, users and mount namespaces do not matter.
+ * 1. tidemark writes the library into a memory file of the program. It makes a stopped thread of
+ * the program call memfd_create for this, so paths, users and mount namespaces do not matter.
  * 2. A thread at a safe point (safe_point.h) starts a new thread. The new thread loads the library
  * and calls tidemark_attach while all others run, so the program does not wait. If the program has
- * one thread only, that thread loads the library itself.
- * 3. All threads are stopped for a moment. If none is inside the bytes that are to be replaced,
- * these are written, and the program continues.
+ * only one thread, that thread loads the library itself.
+ * 3. tidemark stops all threads for a moment. If none is inside the bytes that are to be replaced,
+ * it replaces them, and the program continues.
  *
  * Restoring writes back the bytes of step 3. Once no thread is in a hook, the memory of the session
  * is freed. The library stays loaded, and the next attach uses it again.
@@ -34,14 +34,14 @@ struct injection_result {
     struct heap_before before;
 };
 
-/* Returns 0, or a negative errno and a sentence; after an error the program is as it was before.
- * `count_before`: also count what the program has allocated up to now. */
+/* Attaches to a process. Returns 0, or a negative errno and a sentence; after an error the program
+ * is unchanged. `count_before`: also count what the program has allocated up to now. */
 int inject_attach(pid_t pid, const char *library, const struct wire_attach *session,
                   bool count_before, struct injection_result *out, struct err *err);
 
-/* Returns 0 also if there was nothing to restore; *found is false then. -EBUSY: a thread did not
- * stop in time. Another process may try again, but not this one, which traces that thread until it
- * ends. */
+/* Detaches from a process. Returns 0 also if there was nothing to restore; *found is false then.
+ * -EBUSY: a thread did not stop in time. Another process may try again, but not this one, which
+ * traces that thread until it ends. */
 int inject_restore(pid_t pid, bool *found, struct err *err);
 
 /* Reads the table of the library in a process; false: no library of this version is there. */

@@ -7,8 +7,9 @@
  * calls are safe wherever the thread was stopped; for functions, the caller must know that they are
  * (safe_point.h).
  *
- * Threads: all calls must come from the thread that traces. If that one is killed in the middle of
- * a call, the stopped thread restores itself when the call has ended (machine/remote_frame.h).
+ * Threads: all calls must come from the thread that traces. If the tracing thread is killed in the
+ * middle of a call, the stopped thread restores itself when the call has ended
+ * (machine/remote_frame.h).
  */
 #ifndef TIDE_COLLECT_ATTACH_REMOTE_CALL_H
 #define TIDE_COLLECT_ATTACH_REMOTE_CALL_H
@@ -49,10 +50,10 @@ int remote_stop(pid_t tid, struct remote_thread *t);
 int remote_save(struct remote_thread *t);
 /* Puts everything back as it was; the thread stays stopped. */
 void remote_restore(struct remote_thread *t);
-/* Lets the thread run. */
+/* Lets a stopped thread run again. */
 void remote_release(struct remote_thread *t);
 
-/* Returns what the kernel returned, or a negative errno. */
+/* Makes the thread execute a system call. Returns its result, or a negative errno. */
 long remote_syscall(struct remote_thread *t, long number, const uint64_t arguments[6]);
 
 struct remote_place {

@@ -1,5 +1,5 @@
 /*
- * remote_environment: the environment that a process has now.
+ * remote_environment: reads the current environment of another process.
  *
  * /proc/PID/environ shows where the environment was when the program started. Servers that set a
  * title for ps (redis, PostgreSQL, nginx) overwrite that memory, and keep copies elsewhere: libc's
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The variables whose names begin with `prefix`, as NAME=VALUE strings, each ended by a NUL. Longer
- * ones than REMOTE_VARIABLE_MOST are left out. Empty if the memory cannot be read. The caller frees
- * the result. */
+/* The variables whose names begin with `prefix`, as NAME=VALUE strings, each ended by a NUL.
+ * Variables that are longer than REMOTE_VARIABLE_MOST are left out. Empty if the memory cannot be
+ * read. The caller frees the result. */
 #define REMOTE_VARIABLE_MOST 512
 char *remote_environment(pid_t pid, const char *prefix, size_t *size);
 

@@ -1,5 +1,5 @@
 /*
- * remote_library: the library in another process. Finds it there, and writes or removes the patches
+ * remote_library: finds libtidemark.so in another process, and writes or removes the patches
  * that redirect the allocation functions to it, while all threads are stopped. inject.h describes
  * the whole attach.
  */
@@ -19,7 +19,7 @@ struct scratch {
 int scratch_map(struct scratch *s, struct remote_thread *t, struct err *err);
 void scratch_unmap(struct scratch *s, struct remote_thread *t);
 
-/* Opens /proc/PID/mem; a descriptor, or a negative errno. */
+/* Opens /proc/PID/mem. Returns a descriptor, or a negative errno. */
 int memory_open_for_writing(pid_t pid);
 /* Finds the code in libc through which threads call the kernel; false: it was not found. */
 bool remote_way_find(struct remote_modules *m, struct remote_module *libc, int memory,

@@ -17,20 +17,20 @@
 
 struct remote_module {
     char *path;
-    uint64_t start, end;           /* of all its mappings */
-    uint64_t code_start, code_end; /* of the executable mappings; equal: there are none */
-    uint64_t data_start, data_end; /* of the writable mappings, without .bss */
+    uint64_t start, end;           /* the range of all mappings of the file */
+    uint64_t code_start, code_end; /* the executable mappings; equal: there are none */
+    uint64_t data_start, data_end; /* the writable mappings, without .bss */
     uint64_t bias;
     bool read;     /* the fields below are set */
     char *symbols; /* Elf64_Sym */
     size_t symbol_count;
     char *strings; /* ended by a NUL */
     size_t strings_size;
-    uint16_t *versions; /* of the symbols; NULL: there are none */
-    /* A copy of the part that holds its unwind tables (remote_stack.c). */
+    uint16_t *versions; /* versions of the symbols; NULL: there are none */
+    /* A copy of the part of the module that holds its unwind tables (remote_stack.c). */
     bool tables_read;
     char *tables; /* NULL: the module has none */
-    /* The last: offset from the module's start. */
+    /* tables_header is the offset from the module's start. */
     uint64_t tables_size, tables_address, tables_header;
 };
 
@@ -47,7 +47,7 @@ struct remote_modules {
     VEC(struct remote_region) regions;
 };
 
-/* 0, or a negative errno. */
+/* Lists the modules of a process. Returns 0, or a negative errno. */
 int remote_modules_open(struct remote_modules *m, pid_t pid);
 void remote_modules_release(struct remote_modules *m);
 /* Finds a module by the beginning of its file name, up to a dot or a dash: "libc" finds libc.so.6

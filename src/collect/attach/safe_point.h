@@ -30,15 +30,17 @@ struct safe_points {
     struct remote_module *libc, *loader;
 };
 
-/* Returns 0, or a negative errno and a sentence: it is impossible to attach to such a program. */
+/* Finds the unsafe code of a program. Returns 0, or a negative errno and a sentence: tidemark
+ * cannot attach to this program. */
 int safe_points_find(struct safe_points *s, struct remote_modules *m, struct err *err);
 void safe_points_release(struct safe_points *s);
 bool safe_point_is(const struct safe_points *s, const struct remote_thread *t, bool is_first);
 /*
- * May the thread make system calls for us? A frame is written below its stack pointer
- * (machine/remote_frame.h). So the thread must be on the stack that libc or the kernel made for it, with
- * room for that: what is below the end of a coroutine's stack, of a goroutine's or of an alternate
- * stack may be somebody else's. `is_first`: it is the first thread of its process.
+ * May the thread make system calls for us? We write a frame below its stack pointer
+ * (machine/remote_frame.h). So the thread must be on the stack that libc or the kernel made for it,
+ * and there must be room: below the stack of a coroutine or of a goroutine, or below an alternate
+ * stack, there may be memory that something else uses. `is_first`: it is the first thread of its
+ * process.
  */
 bool safe_stack_is(const struct remote_modules *m, const struct remote_thread *t, bool is_first);
 

@@ -5,14 +5,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "collect/counting/heap_peak.h"
 #include "collect/counting/target.h"
 
 #define UNIT         sizeof(struct wire_account)
 #define LIMITED      (1u << 17) /* accounts, if address space is scarce */
 #define CLAIMED_MOST 64         /* at most so many accounts are claimed for each that is used */
 #define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
-#define PENDING_BYTES                                                                              \
-    (8u << 10) /* record/accounts.c: what a thread may not have reported of its total */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -135,7 +134,7 @@ void accounts_freeze(struct target *t, uint64_t now_ns)
     f->peak_blocks = t->ledger.peak_blocks;
     f->peak_skew_bytes = t->profile.peak_skew_bytes;
     f->peak_time_ns = t->profile.peak_time_ns;
-    accounts_settle_sites(t, now_ns);
+    heap_peak_settle(t, now_ns);
     accounts_drop_pages(&t->accounts);
 }
 
@@ -474,7 +473,7 @@ bool accounts_read_unreported(struct target *t, struct reader *r, bool ended)
     return whole;
 }
 
-/* --- the end of an interval, eras, the peak --------------------------------------------------- */
+/* --- counters that are not in accounts; eras -------------------------------------------------- */
 
 void accounts_note_counters(struct target *t)
 {
@@ -503,42 +502,6 @@ void accounts_take_counters(struct target *t)
                        atomic_load(&totals->inherited_bytes));
 }
 
-void accounts_end_interval(struct target *t, uint32_t tick)
-{
-    struct wire_totals *totals = accounts_totals(t);
-    uint32_t seen = tick;
-    uint64_t peak = t->accounts.interval_peak_bytes;
-    t->accounts.interval_peak_bytes = 0;
-    /* No thread has noticed that the interval is over. */
-    if (atomic_compare_exchange_strong(&totals->peak_tick, &seen, tick + 1)) {
-        uint64_t live = atomic_load(&totals->live_bytes),
-                 high = atomic_exchange(&totals->interval_peak_bytes, 0);
-        peak = high > peak ? high : peak;
-        peak = live > peak && (int64_t)live > 0 ? live : peak;
-    }
-    if (peak > t->ledger.interval_peak_bytes)
-        t->ledger.interval_peak_bytes = peak;
-    if (ledger_now(&t->ledger).bytes > t->ledger.interval_peak_bytes)
-        t->ledger.interval_peak_bytes = ledger_now(&t->ledger).bytes;
-}
-
-void accounts_raise_peak(struct target *t)
-{
-    uint64_t told = t->accounts.interval_peak_bytes, live = ledger_now(&t->ledger).bytes;
-    uint64_t high = atomic_load(&t->header->totals.interval_peak_bytes);
-    high = told > high ? told : high;
-    high = live > high ? live : high;
-    if (high > t->ledger.interval_peak_bytes)
-        t->ledger.interval_peak_bytes = high;
-}
-
-void accounts_restart_peak(struct target *t)
-{
-    struct wire_totals *totals = &t->header->totals;
-    t->accounts.interval_peak_bytes = 0;
-    atomic_store(&totals->interval_peak_bytes, 0);
-}
-
 void accounts_begin_era(struct target *t, uint64_t now_ns)
 {
     struct wire_header *h = t->header;
@@ -554,19 +517,4 @@ void accounts_begin_era(struct target *t, uint64_t now_ns)
     /* Unless the program advanced the tick first, and with it the era. */
     if (atomic_compare_exchange_strong(&h->moment, &moment, moment + 1))
         eras_begin(&t->eras, now_ns, t->tick, true);
-}
-
-void accounts_watch_peak(struct target *t, uint64_t now_ns)
-{
-    struct wire_totals *totals = &t->header->totals;
-    uint64_t peak = atomic_load(&totals->peak_bytes), live = atomic_load(&totals->live_bytes);
-    unsigned rings = 0;
-    peak = live > peak && live - peak < INT64_MAX ? live : peak;
-    if (peak <= t->accounts.peak_seen)
-        return;
-    t->accounts.peak_seen = peak;
-    t->profile.peak_time_ns = now_ns;
-    for (size_t i = 0; i < t->readers.count; i++)
-        rings += t->readers.items[i].at != 0;
-    t->profile.peak_skew_bytes = rings > 1 ? (uint64_t)rings * PENDING_BYTES : 0;
 }

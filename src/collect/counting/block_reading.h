@@ -1,9 +1,9 @@
 /*
  * block_reading: reads the slots of a program's block index (wire/accounts.h) through /proc/PID/mem
- * and says which blocks they are. For block_index.c, which puts blocks in order and looks them up.
+ * and decodes the blocks in them. Only block_index.c uses it; it puts blocks in order and looks
+ * them up.
  *
- * Whatever the program wrote over its own index, reading it does no harm: slots that cannot be right
- * are left out.
+ * The program may have overwritten its index: slots that cannot be right are left out.
  */
 #ifndef TIDE_COLLECT_COUNTING_BLOCK_READING_H
 #define TIDE_COLLECT_COUNTING_BLOCK_READING_H
@@ -27,30 +27,31 @@ typedef void block_found(void *context, struct block *b);
 struct block_reading {
     block_found *found;
     void *context;
-    bool freed_too; /* large blocks that were freed, if nothing is in their place yet */
+    bool freed_too; /* also report large blocks that were freed, until their slot is used again */
     struct target *target;
     struct remote_memory memory;
     VEC(struct wire_wide) wide; /* sizes that have no room in a slot; in no order */
-    struct map wide_of;         /* address -> index in wide, of those that may be asked for */
+    struct map wide_of;         /* address -> index in `wide`, for the blocks that are known */
 };
 
-/* Opens the memory of a target. To be closed in any case. */
+/* Opens the memory of a target. Call block_reading_close in any case. */
 void block_reading_open(struct block_reading *k, struct target *t, block_found *found,
                         void *context);
 void block_reading_close(struct block_reading *k);
 /* Reads where the parts of the index are (target.index_parts); false: the memory cannot be read, or
  * the process has ended. */
 bool block_reading_find_parts(struct block_reading *k);
-/* Reads the table of sizes that have no room in a slot. With `all`, blocks of these sizes are known
- * from then on; else only those that block_reading_know names. */
+/* Reads the table of sizes that have no room in a slot. With `all`, all blocks with such sizes are
+ * known from then on; otherwise only those that are passed to block_reading_know. */
 void block_reading_find_wide(struct block_reading *k, bool all);
 void block_reading_know(struct block_reading *k, size_t wide);
-/* Could it be a part of an index? */
+/* Is this a possible part of an index, or was it overwritten? */
 bool block_reading_is_part(const struct wire_index_part *p);
-/* The blocks in the slots of a part from address `start` to `end`. */
+/* Reads the slots of a part for the addresses from `start` to `end`, and calls `found` for each
+ * block. */
 void block_reading_run(struct block_reading *k, const struct wire_index_part *p, uint64_t start,
                        uint64_t end);
-/* One block, if it is a sound one. */
+/* Calls `found` for one block, if its values are possible. */
 void block_reading_add(struct block_reading *k, uint64_t address, uint32_t account, uint32_t era,
                        uint64_t size, uint64_t usable);
 

@@ -1,5 +1,5 @@
 /*
- * blocks: live blocks by address, for pools and imported files, where nobody else keeps them. A
+ * blocks: live blocks by address, for pools and imported files, which have no block index. It is a
  * hash table with open addressing, 32 bytes per entry, at most seven eighths full. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_BLOCKS_H
@@ -12,7 +12,7 @@
 struct block {
     uint64_t address, size, usable;
     uint32_t site;
-    uint32_t birth; /* its era (eras.h) */
+    uint32_t birth; /* the era in which it was allocated (eras.h) */
 };
 
 struct blocks {

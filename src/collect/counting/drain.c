@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "collect/counting/heap_peak.h"
 #include "collect/counting/ring_records.h"
 #include "collect/counting/target.h"
 
@@ -253,7 +254,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
             memmove(t->boundaries.items, b, held * sizeof *b);
             break;
         }
-        accounts_end_interval(t, b->tick);
+        heap_peak_end_interval(t, b->tick);
         uint64_t end_ns = marks_end(t, b, &kept);
         interval_log_close(&t->timeline, &t->ledger, end_ns, b->tick, kept);
         eras_begin(&t->eras, end_ns, b->tick + 1, true);
@@ -268,6 +269,6 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX, now_ns);
     realloc_chains_settle(t);
     accounts_take_unknown(t);
-    accounts_watch_peak(t, now_ns);
+    heap_peak_watch(t, now_ns);
     return words;
 }

@@ -2,10 +2,10 @@
  * eras: when blocks were allocated, in 32 bits per block.
  *
  * Time is divided into eras, finer than intervals; a block stores the number of its era. An era
- * ends where an interval ends, so that it is always inside one interval, whatever is merged later;
- * and after a millisecond. Old eras are thinned out to a small share of their age, so there are few
- * of them however long the run is: a number that is no longer known belongs to the last known era
- * before it, which is in the same interval.
+ * ends after a millisecond, or earlier where an interval ends, so that it is always inside one
+ * interval, whichever intervals are merged later. Old eras are merged until each lasts a small
+ * share of its age, so there are few eras however long the run is. The number of an era that was
+ * merged stands for the last known era before it, which is in the same interval.
  */
 #ifndef TIDE_COLLECT_COUNTING_ERAS_H
 #define TIDE_COLLECT_COUNTING_ERAS_H
@@ -16,20 +16,20 @@
 #include "base/vec.h"
 
 #define ERA_LEAST_NS 1000000
-#define ERA_SHARE    4096 /* an era that was thinned out may be this part of its age */
+#define ERA_SHARE    4096 /* a merged era lasts at most its age divided by this */
 
 struct era {
     uint64_t start_ns;
-    uint32_t tick; /* its blocks were allocated at this tick or later; the tick of its interval */
+    uint32_t tick; /* the tick of its interval: its blocks were allocated at this tick or later */
     uint32_t number;
 };
 
 struct eras {
     VEC(struct era) eras;
     uint32_t now;           /* number of the current era */
-    uint32_t complete_from; /* none is missing from this number on, */
-    uint32_t gone;          /* so these are at index number - gone */
-    size_t crowd;           /* number of eras at which to thin them out */
+    uint32_t complete_from; /* no era is missing from this number on */
+    uint32_t gone;          /* from complete_from on, an era is at index number - gone */
+    size_t crowd;           /* number of eras at which old ones are merged next */
 };
 
 /* Begins an era in the interval that begins with `tick`; unless `forced`, only if the last one is

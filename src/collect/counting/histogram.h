@@ -1,10 +1,11 @@
 /*
  * histogram: how many blocks of a site had which size, and how long they lived.
  *
- * Only what cannot be derived is kept, in cells for some buckets of a site: sizes from the first
- * one on that is not in the bucket of the site's first block, and lifetimes that the ledger does
- * not count itself. Most sites have no cell at all. Allocations in no cell are in the first block's
- * bucket, frees in that of the shortest lifetimes. Not thread-safe.
+ * Only counts that cannot be derived are kept, in cells for some buckets of a site: sizes, as soon
+ * as one is not in the bucket of the site's first block, and lifetimes that the ledger does not
+ * count itself. Most sites have no cell at all. An allocation that is in no cell is in the bucket
+ * of the first block; a free that is in no cell is in the bucket of the shortest lifetimes. Not
+ * thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_HISTOGRAM_H
 #define TIDE_COLLECT_COUNTING_HISTOGRAM_H
@@ -34,7 +35,7 @@ struct histogram {
 
 /* The cell of a key, added if there is none. */
 struct histogram_cell *histogram_make(struct histogram *h, uint64_t key);
-/* Subtracts what was added. */
+/* Subtracts counts that were added before. */
 void histogram_remove(struct histogram *h, enum histogram_of of, uint32_t site, unsigned bucket,
                       uint64_t count, uint64_t bytes);
 void histogram_init(struct histogram *h);

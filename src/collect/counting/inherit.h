@@ -1,10 +1,10 @@
 /*
- * inherit: what a forked child has from its parent.
+ * inherit: what a forked child inherits from its parent.
  *
  * When a process is about to fork, its mappings and live totals are stored as an image. A child
  * that connects later gets the image. Its copy of the block index shows which of its frees are of
- * inherited blocks. Most children execute another program and never connect; their images make room
- * for later ones.
+ * inherited blocks. Most children execute another program and never connect; their images are
+ * dropped for later ones.
  */
 #ifndef TIDE_COLLECT_COUNTING_INHERIT_H
 #define TIDE_COLLECT_COUNTING_INHERIT_H
@@ -20,20 +20,20 @@ struct fork_image {
     uint32_t number;
     struct amount live;
     struct address_set maps, loader; /* as in the target */
-    size_t bytes;                    /* memory that it takes here */
+    size_t bytes;                    /* memory that the image takes in the collector */
 };
 
 struct inheritance {
     VEC(struct fork_image) images; /* for its children */
     struct address_set maps;       /* mappings of its parents, as they were at the forks */
-    bool unknown;                  /* it was forked, and what it inherited is not known */
+    bool unknown;                  /* the process was forked, and what it inherited is not known */
 };
 
-/* `child` was created by the parent's fork of that number: passes on what was live then. */
+/* Passes what was live at the parent's fork of this number to the child that the fork made. */
 void inherit_hand_over(struct target *parent, uint32_t number, struct target *child);
 void inherit_fork(struct target *t, uint32_t number); /* the process is about to fork */
-/* Frees all images except the last ones of at most so many bytes; returns how many bytes those
- * have. */
+/* Frees all images except the last ones that take at most `bytes` together. Returns how many bytes
+ * these take. */
 size_t inherit_keep(struct inheritance *i, size_t bytes);
 void inherit_release(struct inheritance *i);
 

@@ -1,5 +1,5 @@
 /*
- * interval_log: the interval log while it is being written.
+ * interval_log: the rows of each interval, while a process is being recorded.
  *
  * Intervals start short. When there are too many of them, or too many rows in them, neighbours are
  * merged and the length doubles, so memory depends on the number of sites and not on the length of
@@ -26,25 +26,26 @@
 /* An interval is at least this long for each row of the last one. A row costs a tenth of it: it is
  * reported, counted, packed, and packed again when neighbours are merged. */
 #define INTERVAL_LOG_ROW_NS 4000
-/* Limits of the bytes of rows. */
+/* The most bytes that rows may take while the program runs, and at the end. */
 #define INTERVAL_LOG_ROOM(sites)    (((size_t)256 << 10) + 64 * (sites))
 #define INTERVAL_LOG_SETTLED(sites) (((size_t)256 << 10) + 48 * (sites))
 
 struct slice {
-    struct interval interval; /* its rows are here, not in a profile */
+    struct interval interval; /* its rows are in `rows`, not in a profile */
     struct strbuf rows;
     size_t row_count;
-    uint32_t tick; /* the last one that belongs to it */
-    bool kept;     /* it ends at a mark: not to be merged with the next */
-    uint64_t live_bytes, live_blocks, allocations; /* at its end; the last since the start */
+    uint32_t tick; /* the last tick that belongs to the interval */
+    bool kept;     /* the interval ends at a mark, so it is not merged with the next one */
+    /* At the end of the interval; allocations since the start. */
+    uint64_t live_bytes, live_blocks, allocations;
 };
 
 struct interval_log {
     VEC(struct slice) slices;
     uint64_t length_ns;
-    size_t bytes;         /* of rows */
+    size_t bytes;         /* bytes of all rows */
     uint64_t next_end_ns; /* when the open interval is due to end */
-    bool crowded;         /* rows took too much room */
+    bool crowded;         /* rows have taken more than INTERVAL_LOG_ROOM */
     size_t kept;          /* number of slices that are kept */
 };
 
@@ -53,9 +54,9 @@ void interval_log_release(struct interval_log *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
                         bool kept);
-/* The slice with that tick did not end at a mark after all. */
+/* Notes that the interval with this tick did not end at a mark after all. */
 void interval_log_not_marked(struct interval_log *t, uint32_t tick);
-/* The number of intervals up to the end of the one with that tick. */
+/* The number of intervals up to the end of the interval with this tick. */
 size_t interval_log_find(const struct interval_log *t, uint32_t tick);
 /* Reduces the number of intervals at the end, so that a file's size does not depend on when the run
  * ended. */

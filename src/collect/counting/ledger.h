@@ -2,13 +2,14 @@
  * ledger: what each site has allocated and freed, in this interval and in total; and the peak. A
  * site is one (stack, thread, domain).
  *
- * For the heap of a recorded program, the ledger receives rows of counters; for everything else
- * (mappings, pools, imports) every allocation and free, in order.
+ * For the heap of a recorded program, the ledger receives rows of counters. For everything else
+ * (mappings, pools, imports), it receives every allocation and free, in order.
  *
- * If the program does not report the peak itself: `peak_epoch` counts the moments at which the live
- * total reached a new maximum. A site whose live value is about to change first saves it, if its
- * saved value is from an earlier epoch. At the end, a site whose saved epoch is the last one had
- * `saved` at the peak; any other has not changed since and had what it has now. Not thread-safe.
+ * If the program does not report the peak itself, the ledger finds it: `peak_epoch` counts the
+ * moments at which the live total reached a new maximum. A site whose live value is about to change
+ * first saves it, if its saved value is from an earlier epoch. At the end, a site whose saved epoch
+ * is the last one had `saved` at the peak; any other site has not changed since, and its current
+ * value is its value at the peak. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_LEDGER_H
 #define TIDE_COLLECT_COUNTING_LEDGER_H
@@ -32,35 +33,39 @@ enum stack_state { STACK_WHOLE, STACK_TRUNCATED, STACK_INCOMPLETE };
 struct ledger {
     VEC(struct account) accounts;
     struct wide_amounts amounts; /* for accounts that need them */
-    /* By node: 1 + the first account there, which is mostly the only one; 0: none. Nodes are seen
-     * in order, so their entries are next to each other. */
+    /* By node: 1 + the first account of the node, which is mostly the only one; 0: there is none.
+     * New nodes have consecutive numbers, so their entries are next to each other. */
     struct {
         uint32_t *items;
         size_t count;
     } at_node;
-    struct map others;    /* (domain, thread, node) -> account, for those that are not the first */
-    struct deltas deltas; /* of the open interval */
+    /* (domain, thread, node) -> account, for accounts that are not the first of their node. */
+    struct map others;
+    struct deltas deltas; /* what happened in the open interval */
     bool timed; /* stacks of CPU time are the program's own: its timers took the samples */
-    /* Of the heap, and of Python's arenas; other mappings do not count. Read it by ledger_now. */
+    /* Live heap and Python's arenas; other mappings do not count. Read it by ledger_now. */
     struct amount live;
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_epoch;
-    /* Of the open interval, or since ledger_watch if that was later. */
+    /* The highest live total of the open interval, or since ledger_watch if that was later. */
     uint64_t interval_peak_bytes;
-    uint64_t unwatched_peak_bytes; /* the same before ledger_watch */
-    uint64_t watched_peak_bytes;   /* of the intervals that ended since then */
+    /* The highest live total of the open interval before ledger_watch. */
+    uint64_t unwatched_peak_bytes;
+    /* The highest live total of the intervals that ended since ledger_watch. */
+    uint64_t watched_peak_bytes;
     uint64_t allocations, allocated_bytes;
     bool peak_is_reported; /* the program itself knows the peak, and reports peak_epoch */
     struct histogram histogram;
-    /* Of blocks that the program counted itself (accounts_settle_sites), in no order. */
+    /* Sizes and lifetimes of blocks that the program counted itself (heap_peak_settle), in no
+     * order. */
     struct bucket_rows counted_sizes, counted_lives;
-    /* Of the open interval. */
+    /* Counters of the open interval. */
     uint64_t unknown_frees, lost_events, truncated_stacks, incomplete_stacks;
 };
 
 void ledger_init(struct ledger *l);
 void ledger_release(struct ledger *l);
-/* The last interval has ended: frees what is needed only for counting. */
+/* Frees what is needed only for counting. Call it after the last interval has ended. */
 void ledger_close(struct ledger *l);
 
 /* The account's number; MAP_NONE: there is none yet. */
@@ -79,21 +84,21 @@ void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUM
 struct delta ledger_delta(const struct ledger *l, uint32_t account);
 /* Undoes a ledger_free that turned out not to have happened. */
 void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t usable);
-/* A part of a block (of a mapping) is gone: bytes without a free. */
+/* Subtracts bytes of a block without a free, because a part of a mapping was unmapped. */
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size);
 void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size);
 
-/* The accounts of a ledger, to be read as sites. `joined`: what to add to the nodes of samples
+/* The accounts of a ledger, to be read as sites. `joined` is added to the node numbers of samples
  * (collect/counting/sampled_tree.h). */
 struct ledger_sites {
     struct ledger *ledger;
     uint32_t joined;
 };
-/* The site of an account, for struct packed_figures. It frees the memory of accounts that were read,
- * so call it once for each, in their order, when nothing else needs them. */
+/* The site of an account, for struct packed_figures. It frees the memory of accounts that were
+ * read, so call it once for each account, in their order, when nothing else needs the accounts. */
 struct site ledger_site_at(void *ledger_sites, size_t account);
-/* Fills the profile's sites, and frees the memory of the accounts on the way, because both at once
- * would be much. Call it last. */
+/* Fills the profile's sites, and frees the memory of the accounts at the same time, because both
+ * together would take much memory. Call it last. */
 void ledger_become_sites(struct ledger *l, struct profile *p, uint32_t joined);
 /* Fills the profile's sizes and lifetimes. */
 void ledger_histograms(struct ledger *l, struct profile *p);
@@ -102,11 +107,11 @@ static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t doma
 {
     return domain_is_sampled(domain) && !(l->timed && domain == DOMAIN_CPU);
 }
-/* Adds samples, worth `amount` together: CPU time, or what page faults made resident. `kind`: the
- * column that counts them separately, or COLUMNS. */
+/* Adds `count` samples with the sum `amount`: CPU time, or bytes that page faults made resident.
+ * `kind` is the column that also counts them, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind);
-/* The open interval ends; returns its peak. */
+/* Ends the open interval, and returns its peak. */
 uint64_t ledger_end_interval(struct ledger *l);
 /* The highest live total since ledger_watch, or since the start. */
 uint64_t ledger_watched_peak(const struct ledger *l);
@@ -132,10 +137,10 @@ static inline struct amount ledger_live(const struct ledger *l, const struct acc
 struct amount ledger_at_peak(const struct ledger *l, const struct account *a);
 /* The site as it is now; its at_peak_* are what was saved last. */
 struct site ledger_site(const struct ledger *l, uint32_t account);
-/* Changes the worth of all samples of a site. */
+/* Sets how many bytes one sample of a site counts for. */
 void ledger_set_unit(struct ledger *l, uint32_t account, uint64_t bytes);
-/* The open interval ends: notes the highest live value of a site whose blocks the program
- * counts. */
+/* Notes the highest live value of a site whose blocks the program counts. Call it at the end of an
+ * interval. */
 void ledger_note_own_peak(struct ledger *l, struct account *a);
 
 #endif

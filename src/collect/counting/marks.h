@@ -1,7 +1,7 @@
 /*
  * marks: moments with a name. A mark advances the tick, so it ends an interval, whose rows then
- * give the exact state at the mark. The interval may be closed before the mark itself is read (if
- * another thread showed the new tick first): the two are matched by the tick.
+ * give the exact state at the mark. If another thread reports the new tick first, the interval is
+ * closed before the mark itself is read; the tick shows which interval belongs to the mark.
  */
 #ifndef TIDE_COLLECT_COUNTING_MARKS_H
 #define TIDE_COLLECT_COUNTING_MARKS_H
@@ -14,9 +14,9 @@
 struct target;
 struct boundary;
 
-/* A mark until the profile is made. Its live figures are those of the interval log. */
+/* A mark, until the profile is made. The interval log has its live figures. */
 struct pending_mark {
-    uint32_t tick; /* the first one after it */
+    uint32_t tick; /* the first tick after the mark */
     uint32_t label, thread;
     struct stamp stamp;
     uint64_t absent_bytes; /* as in struct mark */
@@ -25,16 +25,17 @@ struct pending_mark {
 
 struct marks {
     VEC(struct pending_mark) pending;
-    VEC(struct mark_value) values; /* `mark` is a tick */
-    VEC(uint32_t) unloads;         /* ticks that no mark made, and that have not been reached yet */
+    VEC(struct mark_value) values; /* the member `mark` is a tick here */
+    /* Ticks that an unload made and no mark, and that have not been reached yet. */
+    VEC(uint32_t) unloads;
     struct strpool labels;
 };
 
-/* Handles a WIRE_NOTE; returns the tick that it begins, or 0. */
+/* Handles a WIRE_NOTE. Returns the tick that the note begins, or 0. */
 uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words);
-/* Adds a mark from outside: ends an interval now. */
+/* Adds a mark that was requested from outside, and ends an interval now. */
 void marks_add(struct target *t, const char *label, uint64_t now_ns);
-/* The end time of the interval whose last tick this is. *kept: it ends at a mark. */
+/* The end time of the interval that ends at a boundary. *kept: it ends at a mark. */
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept);
 /* Fills target.profile's marks. */
 void marks_finish(struct target *t, struct strpool *strings);

@@ -1,9 +1,9 @@
 /*
  * pools: blocks of a program's own allocators, as it reports them (tide_alloc, tide_free).
  *
- * Each pool has a table of its own: a block of one may contain a whole other pool, at the same
- * address. Their blocks are counted in a domain of their own, separate from the heap that they
- * mostly come from. Numbers come from the program and are checked.
+ * Each pool has a table of its own, because a block of one pool may contain a whole other pool at
+ * the same address. Blocks of pools are counted in a separate domain, although their memory mostly
+ * comes from the heap. The numbers of pools come from the program and are checked.
  */
 #ifndef TIDE_COLLECT_COUNTING_POOLS_H
 #define TIDE_COLLECT_COUNTING_POOLS_H
@@ -28,9 +28,9 @@ void pools_name(struct target *t, uint64_t number, const char *name);
 void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t address,
                  uint64_t size);
 void pools_free(struct target *t, uint64_t number, uint64_t address);
-/* Stores their names like names of functions, and adds notes about contradictions. */
+/* Stores the names of pools like names of functions, and adds notes about contradictory reports. */
 void pools_finish(struct target *t, struct strpool *strings);
-void pools_release_blocks(struct pools *p); /* of the blocks */
+void pools_release_blocks(struct pools *p); /* frees only the tables of blocks */
 void pools_release(struct pools *p);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * program_mmaps: the process's own mappings by address: who mapped each page that is still mapped.
- * Ranges never overlap: mapping over a mapping, or unmapping a part of one, splits it. They are in
- * order of address and found by binary search; a process has at most some ten thousand. Not
+ * program_mmaps: the program's own mappings by address, with the account that mapped each page.
+ * Ranges never overlap: mapping over a mapping, or unmapping a part of one, splits it. Ranges are
+ * in order of address, and a binary search finds them; a process has at most some ten thousand. Not
  * thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_PROGRAM_MMAPS_H
@@ -31,10 +31,11 @@ struct cuts {
 
 void program_mmaps_map(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
                        uint32_t account);
-/* `cuts` may be NULL; otherwise it is overwritten. */
+/* Removes mapped ranges. Overwrites *cuts with what was removed, unless `cuts` is NULL. */
 void program_mmaps_unmap(struct program_mmaps *r, struct ledger *l, uint64_t start, uint64_t size,
                          struct cuts *cuts);
-/* Undoes it, and empties `cuts`. What was cut out of a range becomes a range of its own. */
+/* Undoes program_mmaps_unmap, and empties `cuts`. A part that was cut out of a range becomes a
+ * range of its own. */
 void program_mmaps_put_back(struct program_mmaps *r, struct ledger *l, struct cuts *cuts);
 const struct program_mmap *program_mmaps_holding(const struct program_mmaps *r,
                                                  uint64_t address); /* NULL: none */

@@ -2,15 +2,15 @@
  * program_stacks: the stack tree that a program writes in shared memory (wire/layout.h), as the
  * collector reads it.
  *
- * Slots are read in place, through windows that are mapped as the tree grows; only one byte is kept
- * for each, its state. Pages that were read are unmapped. The program may write nonsense: a caller
- * must come before its callee, and no slot is read that has no memory behind it. Slots that a
- * thread has claimed but not written yet are late: nothing that was published refers to them, and
- * they are read again at each update.
+ * The collector reads slots in place, through windows that it maps as the tree grows, and keeps
+ * only one byte for each slot, its state. It releases pages that were read. The program may write
+ * nonsense, so the collector checks that a caller comes before its callee, and reads no slot
+ * outside the file. A slot is late if a thread has claimed it but not written it yet: no published
+ * record refers to it, and it is read again at each update.
  *
  * When the process has ended, or a copy of the collector writes a file, program_stacks_settle makes
- * the nodes of the profile: without the slots that are not frames, and with numbers of their own.
- * Not thread-safe.
+ * the nodes of the profile from the slots that are frames, and gives them new numbers. Not
+ * thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_PROGRAM_STACKS_H
 #define TIDE_COLLECT_COUNTING_PROGRAM_STACKS_H
@@ -22,30 +22,31 @@
 #include "wire/layout.h"
 
 struct program_stacks {
-    const struct wire_header *header; /* NULL: no memory, or unmapped */
+    const struct wire_header *header; /* NULL: there is no shared memory, or it was unmapped */
     uint32_t limit;                   /* number of slots that the file has room for */
     const _Atomic uint64_t *windows[WIRE_WINDOWS];
     VEC(uint8_t) states;       /* by slot: enum stack_state, or late */
-    VEC(uint8_t) cut_states;   /* the same for cut stacks, from WIRE_CUT_FIRST on */
+    VEC(uint8_t) cut_states;   /* states of cut stacks, from WIRE_CUT_FIRST on */
     VEC(uint32_t) late;        /* slots */
     VEC(uint32_t) arrived;     /* late slots that were written since program_stacks_fresh */
     uint32_t taken, cut_taken; /* number of slots that program_stacks_fresh has handled */
-    uint32_t dropped;          /* number of slots that were passed on and unmapped again */
+    uint32_t dropped;          /* number of slots that were read and whose pages were released */
     bool settled;              /* the profile has the nodes, and sites have their numbers */
 };
 
-/* Places the tree after what takes `offset` bytes: returns how much is mapped at first, and the
- * size of the whole file. */
+/* Places the tree at `offset` of the shared memory. Returns how many bytes are mapped at first;
+ * *file_size is the size of the whole file. */
 size_t program_stacks_lay_out(struct wire_header *h, size_t offset, size_t *file_size);
-/* `memory` is mapped, and laid out like `h`, of which a copy will be at its beginning. */
+/* Begins to read the tree in `memory`, which is mapped and has the layout of `h`; a copy of `h`
+ * will be at its beginning. */
 void program_stacks_open(struct program_stacks *s, void *memory, const struct wire_header *h);
-/* Reads what the program has written since the last time. */
+/* Reads the slots that the program has written since the last call. */
 void program_stacks_update(struct program_stacks *s);
-/* Is this a stack that the program has made? Sets its *state. */
+/* Has the program made a stack of this number? If so, sets *state. */
 bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_state *state);
-/* A frame and its caller's number; an empty node if there is none. */
+/* The frame of a slot and the number of its caller; an empty node if there is no such slot. */
 struct node program_stacks_node(const struct program_stacks *s, uint32_t number);
-/* Returns frames that were not returned before, at most `most`; how many. */
+/* Stores at most `most` frames that were not returned before in `out`. Returns how many. */
 size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t most);
 /* Fills the profile's nodes and renumbers the accounts' stacks, once; then unmaps the tree. */
 void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct profile *p);

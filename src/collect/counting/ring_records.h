@@ -7,8 +7,8 @@
 
 #include "collect/counting/target.h"
 
-/* The account of a stack and the ring's thread. For a stack that the program never made, that of
- * stack 0. */
+/* The ledger's account of a stack and the ring's thread. If the program never made the stack, the
+ * account of stack 0. */
 uint32_t record_account(struct target *t, const struct reader *r, uint32_t stack,
                         enum domain domain);
 /* Handles a record about the ring's thread: it begins, takes a name, or ends. */

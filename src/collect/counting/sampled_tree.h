@@ -1,7 +1,7 @@
 /*
- * sampled_tree: stacks that the collector itself found, as a tree like the one that programs make in
- * shared memory. It has its own numbers, from 1; when the profile is made, its nodes are appended
- * to the program's (sampled_tree_join).
+ * sampled_tree: the tree of stacks that the collector itself unwound from samples; like the tree
+ * that programs write in shared memory. Its nodes are numbered from 1; when the profile is made,
+ * they are appended to the program's nodes (sampled_tree_join).
  */
 #ifndef TIDE_COLLECT_COUNTING_SAMPLED_TREE_H
 #define TIDE_COLLECT_COUNTING_SAMPLED_TREE_H
@@ -16,9 +16,10 @@ struct sampled_tree {
     struct map children;    /* (parent, number of the address) -> node */
 };
 
-/* The node of a call to `address` (with epoch) below another. */
+/* Finds or adds the node of a call from `parent` to `address`, which includes the epoch. */
 uint32_t sampled_tree_child(struct sampled_tree *t, uint32_t parent, uint64_t address);
-/* Appends the nodes to a profile's; returns what must be added to a node's number (except 0). */
+/* Appends the nodes to those of a profile. Returns what must be added to the number of a node other
+ * than 0. */
 uint32_t sampled_tree_join(const struct sampled_tree *t, struct profile *p);
 void sampled_tree_release(struct sampled_tree *t);
 

@@ -8,7 +8,7 @@ struct schedule {
     /* Time between readings; doubles each time that every second reading is dropped. */
     uint64_t apart_ns;
     uint64_t next_ns; /* when the next reading is due */
-    uint64_t rest_ns; /* not before that, even if there is a reason */
+    uint64_t rest_ns; /* there is no reading before this time, even if there is a reason for one */
 };
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * site_amounts: what is live at a site, was live at the peak, and happened in the open interval.
  *
- * There may be tens of millions of sites, and most have blocks of one size. For such a site of a
- * program that counts its blocks itself, only numbers of blocks are kept: bytes are blocks x unit.
- * As soon as a figure does not fit this, and for all other sites, the exact figures are kept in a
- * separate table. The same holds for what happened in the open interval. Not thread-safe. Pointers
- * to figures are valid until the next ones are added.
+ * There may be tens of millions of sites, and most have blocks of one size. If all blocks of a site
+ * have one size, and the program counts its blocks itself, only numbers of blocks are kept: bytes
+ * are blocks x unit. For all other sites, the exact figures are in a separate table. The figures of
+ * the open interval are stored in the same two ways. Not thread-safe. Pointers to figures are valid
+ * until the next ones are added.
  */
 #ifndef TIDE_COLLECT_COUNTING_SITE_AMOUNTS_H
 #define TIDE_COLLECT_COUNTING_SITE_AMOUNTS_H
@@ -37,19 +37,20 @@ struct wide_amounts {
 
 /* A site. */
 struct account {
-    /* Of its first block; set if has_unit, and never changed: packed rows depend on it. */
+    /* The size of the site's first block. It is set if has_unit, and never changes, because packed
+     * rows depend on it. */
     struct unit unit;
     uint32_t node, thread;
     uint32_t delta; /* 1 + index in deltas; 0: nothing has happened in this interval */
     uint32_t wide;  /* 1 + index in wide_amounts; 0: the following fields say everything */
     int32_t live_blocks, at_peak_blocks, own_peak_blocks;
     uint8_t domain;
-    uint8_t only_bucket; /* of all sizes so far; SIZE_BUCKETS: there are several */
-    uint8_t stack_state; /* enum stack_state of its node */
+    uint8_t only_bucket; /* the bucket of all sizes so far; SIZE_BUCKETS: there are several */
+    uint8_t stack_state; /* the enum stack_state of the node */
     bool has_unit : 1;
-    bool any_size : 1;        /* its blocks replace each other in no order: no growing array */
-    bool own_peak_known : 1;  /* while accounts are settled: one account has reported it, */
-    bool own_peak_shared : 1; /* and others have a share in it */
+    bool any_size : 1;        /* the sizes of its blocks change at random: it is no growing array */
+    bool own_peak_known : 1;  /* in heap_peak_settle: one account has reported the site's peak */
+    bool own_peak_shared : 1; /* in heap_peak_settle: several accounts belong to the site */
 };
 static_assert(sizeof(struct account) == 48, "there may be tens of millions");
 
@@ -58,14 +59,15 @@ struct delta {
     uint64_t columns[COLUMNS];
 };
 
-/* Blocks of the site's unit, none by realloc; or, if wide: 1 + index in deltas.wide. */
+/* Numbers of blocks of the site's unit, none by realloc. If `wide` is not 0, it is 1 + the index in
+ * deltas.wide, and the numbers are not used. */
 struct small_delta {
     uint32_t allocs, frees, temps, wide;
 };
 
 struct deltas {
-    VEC(uint32_t) dirty;           /* accounts that have one */
-    VEC(struct small_delta) items; /* in the same order */
+    VEC(uint32_t) dirty;           /* accounts that changed in the open interval */
+    VEC(struct small_delta) items; /* in the order of `dirty` */
     VEC(struct delta) wide;
 };
 
@@ -92,7 +94,7 @@ bool site_amounts_fit(const struct account *a, const uint64_t columns[COLUMNS]);
 
 /* The columns of the open interval, to be changed freely; `number` is the account's. */
 uint64_t *deltas_widen(struct deltas *d, struct account *a, uint32_t number);
-/* Adds columns to them; `fit`: they can be expressed in units. */
+/* Adds columns to those of the open interval; `fit`: site_amounts_fit is true. */
 void deltas_add(struct deltas *d, struct account *a, uint32_t number,
                 const uint64_t columns[COLUMNS], bool fit);
 struct delta deltas_get(const struct deltas *d, const struct account *a);

@@ -1,21 +1,21 @@
 /*
- * stamps: the process as /proc shows it, at times that the collector chooses. At most STAMPS_MAX
- * are kept: if there are more, every second one is dropped and the distance doubles.
+ * stamps: readings of a process's sizes from /proc, at times that the collector chooses. At most
+ * STAMPS_MAX are kept: if there are more, every second one is dropped and the time between two
+ * stamps doubles.
  */
 #ifndef TIDE_COLLECT_COUNTING_STAMPS_H
 #define TIDE_COLLECT_COUNTING_STAMPS_H
 
 #include "collect/counting/target.h"
 
-/* false: the process is gone. */
+/* Takes a stamp; false: the process has ended. */
 bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s);
 /* Takes a stamp if one is due; false: none was, or the process is gone. */
 bool stamp_if_due(struct target *t, uint64_t now_ns);
 
-/* Sets what the allocator reported about itself, if anything. */
+/* Sets the figures that the allocator reported, if it reported any. */
 void stamp_set_held(struct stamp *s, const struct wire_held *held);
-/* The program begins to end, and waits: takes a stamp if its allocator has reported something for
- * it. */
+/* Takes a stamp when the program begins to end and waits, if its allocator has reported figures. */
 void stamp_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *held);
 
 /* The resident pages at the last stamp. */

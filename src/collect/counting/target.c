@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/older_libc.h"
+#include "collect/counting/heap_peak.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/proc/proc.h"
 
@@ -422,9 +423,9 @@ void target_pause(struct target *t, uint64_t now_ns)
         for (size_t i = 0; i < t->readers.count && !frozen; i++)
             accounts_read_unreported(t, &t->readers.items[i], true);
         accounts_take_counters(t);
-        accounts_end_interval(t, tick_now(t));
+        heap_peak_end_interval(t, tick_now(t));
         if (!frozen)
-            accounts_settle_sites(t, now_ns);
+            heap_peak_settle(t, now_ns);
         untouched_settle(t);
     }
     if (t->size && !was_seen_to_end(t)) /* otherwise nothing is known about its heap */
@@ -503,7 +504,7 @@ void target_update_code(struct target *t)
 
 uint64_t target_watched_peak(struct target *t)
 {
-    accounts_raise_peak(t);
+    heap_peak_raise(t);
     return ledger_watched_peak(&t->ledger);
 }
 
@@ -518,7 +519,7 @@ uint64_t target_peak_bytes(const struct target *t)
 void target_watch_peak(struct target *t)
 {
     ledger_watch(&t->ledger);
-    accounts_restart_peak(t);
+    heap_peak_restart(t);
 }
 
 void target_finish(struct target *t)

@@ -1,14 +1,14 @@
 /*
- * target: one process that is being recorded: its shared memory, and what was derived from it so
- * far.
+ * target: one process that is being recorded: its shared memory, and what the collector has counted
+ * so far.
  *
- * The program can write to the shared memory as much as we can and may have damaged it: every
- * number in it is read only once, and checked before it is used. A process that is sampled
- * (samples.h) may be a target before it connects, or without ever connecting: then it has no shared
- * memory (header is NULL).
+ * The program can write to the shared memory and may have damaged it, so the collector reads every
+ * number in it only once, and checks it before use. A process that is sampled (samples.h) may be a
+ * target before it connects, or without ever connecting: then it has no shared memory (header is
+ * NULL).
  *
- * Life: target_new when the process connects; target_drain again and again; target_end once, when
- * it is gone; then target_finish makes the profile for the file.
+ * Order of calls: target_new when the process connects; target_drain repeatedly; target_end once,
+ * when the process has ended; then target_finish, which makes the profile for the file.
  */
 #ifndef TIDE_COLLECT_COUNTING_TARGET_H
 #define TIDE_COLLECT_COUNTING_TARGET_H
@@ -49,60 +49,64 @@ struct reader {
     const uint64_t *chunks; /* WIRE_CHUNKS entries */
     const uint64_t *chunk;  /* the current chunk */
     uint64_t at;            /* number of words read */
-    uint64_t due;           /* words that existed when this pass began: they will be read in it */
-    uint64_t head;          /* words that existed a moment later: they may be read in it */
+    uint64_t due;           /* words that existed when this pass began, and that it must read */
+    uint64_t head;          /* words that existed a moment later, and that this pass may read */
     uint64_t sequence; /* sequence number of the last record read, over all rings; 0: it had none */
     uint32_t tick;
-    uint32_t thread; /* whose records these are: index into profile.threads; NO_THREAD at first */
-    uint32_t first_thread; /* its index under its first name */
-    /* Number of names it has reported: the first is inherited, the second its own. */
+    uint32_t thread;       /* the ring's thread: index into profile.threads; NO_THREAD at first */
+    uint32_t first_thread; /* the index of the thread under its first name */
+    /* Number of names that the thread has reported: it inherits the first one. */
     uint32_t names;
     uint64_t dropped;
-    bool damaged;     /* nonsense was found: this ring is not read any more */
-    struct cuts cuts; /* what its last munmap unmapped, until it is known to have succeeded */
+    bool damaged;     /* the ring contains nonsense, and is not read any more */
+    struct cuts cuts; /* what the thread's last munmap unmapped, until the call has succeeded */
 };
 
 /* The end of an interval that was announced and waits until everything before it has been read. */
 struct boundary {
-    uint32_t tick; /* the last one before it */
+    uint32_t tick; /* the last tick before the end */
     uint64_t time_ns;
-    bool patient;  /* threads may report by themselves what they counted before it */
-    bool programs; /* made by the program: a mark, unless it says otherwise */
-    bool marked;   /* made by somebody from outside */
+    /* The collector may wait a while for threads to report what they counted before it. */
+    bool patient;
+    bool programs; /* the program made it: it is a mark, unless the program says otherwise */
+    bool marked;   /* the boundary is a mark that was requested from outside */
 };
 
 /* What not_recorded.c knows about the process. */
 struct watched {
-    char name[16];      /* the kernel's name while it lived; empty: not read yet */
-    char last_name[16]; /* the kernel's name when it had ended; empty: too late */
-    /* File or name of another program that it executed; NULL: still the one that connected. */
+    char name[16];      /* the kernel's name while the process ran; empty: not read yet */
+    char last_name[16]; /* the kernel's name after the process ended; empty: could not be read */
+    /* File or name of another program that the process executed; NULL: it is still the program that
+     * connected. */
     char *became;
     bool is_path;
-    bool is_elsewhere;           /* it is in another network namespace */
-    unsigned libraries_readings; /* how often its libraries were read */
+    bool is_elsewhere;           /* the process is in another network namespace */
+    unsigned libraries_readings; /* how often the collector read the list of its libraries */
 };
 
-/* A process that has ended (packing.c): its chunks of the file, and what may be asked about it when
- * its tables are freed. */
+/* The chunks of the file for a process that has ended (packing.c), and the figures that are needed
+ * after its tables are freed. */
 struct packed {
-    bool figures, names;  /* their chunks are made */
-    struct strbuf chunks; /* of process 0: the writer gives them their number */
-    bool counted;         /* what follows is known */
+    bool figures, names;  /* the chunks of the figures, and of the names, are made */
+    struct strbuf chunks; /* they have process number 0; the writer sets the number */
+    bool counted;         /* the following sums are known */
     uint64_t lost_events, truncated_stacks, incomplete_stacks;
     struct sample_sums sampled;
 };
 
-/* What is known about the interpreter in it. */
+/* What the collector knows about the Python interpreter of a process. */
 struct target_python {
     uint64_t offset; /* offset of its records in the shared memory, and their room */
     uint32_t size;
     struct python_codes codes;
     uint32_t state, version, objects_state; /* from the header, at the end */
     bool objects_wanted;
-    bool has_arenas;   /* it has mapped arenas */
-    bool ended;        /* its interpreter has ended: what it leaves is not what it had */
-    bool ends_early;   /* the process was read when it began to end, and may go on */
-    uint32_t end_tick; /* the first tick since it began to end; 0: it has not */
+    bool has_arenas; /* the interpreter has mapped arenas */
+    bool ended;      /* the interpreter has ended, and has freed most of its memory */
+    /* The collector read the process when its interpreter began to end; the process may
+     * continue. */
+    bool ends_early;
+    uint32_t end_tick; /* the first tick after the interpreter began to end; 0: it has not */
 };
 
 struct segment {
@@ -116,31 +120,30 @@ struct target {
     int fd;
     dev_t exe_device; /* the program file, to notice when it changes */
     ino_t exe_inode;
-    uint64_t
-        stack_start; /* an address; differs if the same file was executed again; 0: not known */
-    char name[16];   /* the kernel's name when it connected */
+    uint64_t stack_start; /* differs if the same file was executed again; 0: not known */
+    char name[16];        /* the kernel's name when it connected */
     struct watched watched;
     struct wire_header *header;
-    size_t size;       /* of the mapping at header */
+    size_t size;       /* size of the mapping at `header` */
     uint64_t start_ns; /* on the session's clock */
     uint64_t start_monotonic_ns;
     uint32_t modules_read;
     struct target_python python;
     struct jit_names jit;
     bool ended;
-    bool gone;                    /* the process is gone, but what it left may not have been read */
+    bool gone;                    /* the process has ended, but its rings may not have been read */
     VEC(struct segment) segments; /* further rings */
 
     VEC(struct reader) readers;
-    VEC(struct reader *) active; /* of this pass */
+    VEC(struct reader *) active; /* the rings that this pass reads */
     VEC(struct boundary) boundaries;
-    bool patient;  /* a patient boundary need not be handled in this pass */
+    bool patient;  /* patient boundaries may be put off to a later pass */
     uint32_t tick; /* ends of intervals before this tick have been handled */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: not asked for */
     uint64_t eras_offset;
     uint64_t routes_offset;
-    VEC(struct wire_index_part) index_parts; /* of its block index, as far as they were read */
+    VEC(struct wire_index_part) index_parts; /* the parts of its block index that have been read */
     struct block_copy block_copy;
     struct accounts accounts;
     struct ledger ledger;
@@ -148,33 +151,35 @@ struct target {
     struct {
         VEC(struct live_summary) results;
         struct address_set loader; /* what was mapped before malloc existed */
-        char *left_out;            /* why there was no time for a scan at its end, or NULL */
+        char *left_out;            /* why the scan at its end was left out; NULL: it was not */
     } scan;                        /* leakscan/scan.c */
     struct realloc_chains realloc_chains;
     struct untouched untouched;
     struct program_mmaps program_mmaps;
     struct pools pools;
     struct inheritance inheritance;
-    bool forked;           /* it continues its parent's program */
-    bool has_forked;       /* so its pages may be shared with its children */
-    uint64_t end_spent_ns; /* spent on its end (end_budget.h) */
+    bool forked;           /* the process continues its parent's program */
+    bool has_forked;       /* the process has forked: its children may share its pages */
+    uint64_t end_spent_ns; /* time spent on the work at its end (end_budget.h) */
     struct interval_log timeline;
 
     uint64_t pass_words; /* the most words that one ring had in the last pass */
 
     uint64_t events;
     uint64_t missed_frees;
-    uint64_t growths_left_out;  /* steps of growing arrays that are not counted */
-    bool dormant, was_dormant;  /* its hooks only forward, or did so at its start */
-    unsigned stops;             /* how often they began to: frees were missed then */
-    bool was_paused;            /* so some blocks were never reported, */
-    uint64_t unannounced_frees; /* and so many frees belong to these */
-    /* It was already running: blocks from before are freed, and counted in its profile. */
+    uint64_t growths_left_out; /* steps of growing arrays that are not counted */
+    bool dormant, was_dormant; /* its hooks only forward calls now, or did so at its start */
+    unsigned stops;            /* how often it became dormant: frees were missed then */
+    bool was_paused;           /* recording was paused, so some blocks were never reported */
+    /* Unknown frees since a pause, probably of blocks allocated in it. */
+    uint64_t unannounced_frees;
+    /* The process was already running at the attach: frees of older blocks are counted in its
+     * profile. */
     bool attached;
     uint64_t unrecorded;    /* the part of header->unrecorded that has been counted as lost */
-    uint32_t unfollowed;    /* header->unfollowed, in the end */
-    uint32_t entries_taken; /* header->entries_taken, in the end */
-    uint32_t end;           /* header->end, in the end */
+    uint32_t unfollowed;    /* header->unfollowed at the end */
+    uint32_t entries_taken; /* header->entries_taken at the end */
+    uint32_t end;           /* header->end at the end of the process */
     bool was_joined;        /* the program has used the memory that it was given */
     struct program_stacks program_stacks;
     struct profile profile;
@@ -187,20 +192,22 @@ struct target {
     } maps;                 /* resident/maps.c */
     struct {
         struct schedule due;
-        size_t marks; /* marks that there were at the last account */
+        size_t marks; /* number of marks when resident memory was last accounted for */
     } footprint;      /* resident/footprint.c */
     struct {
         struct sampled_tree stacks;
-        size_t stacks_named; /* how many of them were passed to naming */
-        uint32_t joined;     /* when finished: what their numbers have grown by in the profile */
-        /* Thread numbers that samples gave and that have had no event of their own. */
+        size_t stacks_named; /* number of stacks that were passed to naming */
+        /* After target_finish: what was added to their node numbers in the profile. */
+        uint32_t joined;
+        /* Numbers of threads that are known only from samples, and have had no event of their
+         * own. */
         VEC(uint32_t) threads;
-        struct sampling before; /* the kernel's counts, before this program was executed */
+        struct sampling before; /* what the kernel had counted before this program was executed */
     } sampled;                  /* sampling/ */
     struct {
         uint64_t period_ns;  /* 0: no samples are taken */
-        uint64_t offset;     /* of them in the shared memory */
-        uint64_t read, lost; /* so far */
+        uint64_t offset;     /* offset of the samples in the shared memory */
+        uint64_t read, lost; /* numbers of samples so far */
     } timer_samples;         /* timer_samples.c */
 };
 
@@ -208,13 +215,14 @@ struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_fu
                           uint64_t interval_ns, struct err *err);
 /* A target without shared memory. */
 struct target *target_new_bare(pid_t pid, uint64_t interval_ns);
-/* Creates its shared memory, to be passed to it. Returns 0, or a negative errno. */
+/* Creates the shared memory of a target, which is then passed to the process. Returns 0, or a
+ * negative errno. */
 int target_attach(struct target *t, bool limited_space, enum wire_on_full on_full, struct err *err);
-/* Reads the command line and the file, unless they are known: a program that was just executed may
- * have none for a moment. */
+/* Reads the command line and the program file, unless they are known. A program that was just
+ * executed may have no command line for a moment. */
 void target_read_program(struct target *t);
 void target_free(struct target *t);
-/* The last one of that pid; NULL: none. */
+/* The last target with this pid; NULL: there is none. */
 struct target *target_find(struct target *const *targets, size_t count, pid_t pid);
 /* Can shared memory be created here at all? Called before the program starts. */
 int target_check(struct err *err);
@@ -227,20 +235,24 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
-/* Calls target_drain, and announces the end of an interval when it is due. For a moment, threads
- * may report by themselves what they have counted before it: reading their accounts costs more. */
+/* Calls target_drain, and announces the end of an interval when it is due. It gives threads some
+ * time to report what they have counted before that end, because reading their accounts costs
+ * more. */
 uint64_t target_pass(struct target *t, uint64_t now_ns);
-/* The process is gone: reads the rest and closes the last interval. */
+/* Reads the rest of the records and closes the last interval. Call it when the process has
+ * ended. */
 void target_end(struct target *t, uint64_t now_ns);
-/* run --dormant: its hooks record from here on, or do not. The target must have a header. */
+/* run --dormant: makes the hooks of the process record from here on, or only forward calls. The
+ * target must have a header. */
 void target_wake(struct target *t);
 void target_put_to_sleep(struct target *t);
-/* Call it after target_end: frees what was needed only to read events; what its children inherit
- * stays. */
+/* Frees what was needed only to read events, except what children inherit. Call it after
+ * target_end. */
 void target_release_events(struct target *t);
-/* Call it after that: frees what target_finish makes a profile from. */
+/* Frees what target_finish makes a profile from. Call it after target_release_events. */
 void target_release_figures(struct target *t);
-/* Sets why reachability of its last blocks is unknown, if it is and no reason was given yet. */
+/* Sets the reason why the reachability of the last blocks is not known, if it is not known and no
+ * reason was set yet. */
 void target_explain(struct target *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Closes the last interval with what was read so far; target_finish must be called next. */
@@ -249,7 +261,8 @@ void target_pause(struct target *t, uint64_t now_ns);
 void target_update_code(struct target *t);
 /* The memory that the recorder has mapped for itself in the program. */
 void target_own(const struct target *t, struct address_set *out);
-/* The process was read as if it were ending, and has gone on since: only its Python ended. */
+/* Did the process continue after the collector read it as if it were ending? Then only its
+ * interpreter has ended. */
 bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns);
 /* The counter for frees of blocks that were never reported. */
 uint64_t *target_unknown_frees(struct target *t);
@@ -260,20 +273,20 @@ uint64_t target_peak_bytes(const struct target *t);
 /* The highest live total since target_watch_peak, or since the start. */
 uint64_t target_watched_peak(struct target *t);
 void target_watch_peak(struct target *t);
-/* Fills target.profile, except for what there may be too much of to have it twice: its sites are in
- * target.ledger (ledger_site_at), its rows in target.timeline. */
+/* Fills target.profile, except for tables that may be too large to have twice: the sites stay in
+ * target.ledger (ledger_site_at), and the rows in target.timeline. */
 void target_finish(struct target *t);
 
 /* packing.c */
-/* The process has ended: fills the sums in target.packed. */
+/* Fills the sums in target.packed, after the process has ended. */
 void packing_count(struct target *t);
-/* The process has ended: makes the chunks of its figures, and frees what they were made from.
- * Strings go to `strings`, which must be those of the file. */
+/* Makes the chunks of the figures of a process that has ended, and frees the tables that they were
+ * made from. Strings are added to `strings`, which must be those of the file. */
 void packing_figures(struct target *t, struct strpool *strings);
-/* Call it after that, when its names are known: makes the remaining large chunks. */
+/* Makes the remaining large chunks. Call it after packing_figures, when the names are known. */
 void packing_names(struct target *t, struct naming *naming, struct strpool *strings);
-/* Appends all its chunks as those of process `number`, including those that are not made yet.
- * Afterwards its profile has no figures and no code. */
+/* Appends all chunks of a target to `out`, as those of process `number`; makes those that are not
+ * made yet. Afterwards the profile has no figures and no code. */
 void packing_write(struct target *t, struct naming *naming, struct strpool *strings,
                    uint32_t number, struct strbuf *out);
 
@@ -282,7 +295,7 @@ void target_read_command(struct target *t);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
-/* Reads what its threads have counted and not reported yet. */
+/* Reads what the threads of a process have counted and not reported yet. */
 void drain_counters(struct target *t, uint64_t now_ns);
 
 #endif

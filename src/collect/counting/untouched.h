@@ -21,15 +21,16 @@ struct early_reading {
 struct untouched {
     VEC(struct freed_reading)
     freed_readings;        /* large blocks that were freed, one entry for each site */
-    struct map reading_of; /* site -> its index there */
+    struct map reading_of; /* site -> index in freed_readings */
     VEC(struct early_reading) early;
 };
 
-/* Handles a WIRE_NOTE_TOUCHED: the block is about to be freed, and so much of it was never
+/* Handles a WIRE_NOTE_TOUCHED: the block is about to be freed, and `bytes` of it were never
  * resident. */
 void untouched_note(struct target *t, uint64_t address, uint64_t bytes, uint64_t account,
                     uint64_t size);
-/* Call it when everything that the program reported has been read. */
+/* Assigns early readings to their sites. Call it when everything that the program reported has been
+ * read. */
 void untouched_settle(struct target *t);
 /* Fills target.profile's freed_readings. */
 void untouched_finish(struct target *t);

@@ -1,5 +1,6 @@
 /*
- * weights: what a live block counts for. With run --sample it stands for others (wire/weights.h).
+ * weights: the weight of a live block. With run --sample, a recorded block stands for others
+ * (wire/weights.h).
  */
 #ifndef TIDE_COLLECT_COUNTING_WEIGHTS_H
 #define TIDE_COLLECT_COUNTING_WEIGHTS_H
@@ -7,7 +8,7 @@
 #include "collect/counting/ledger.h"
 #include "wire/weights.h"
 
-/* `period` 0: all blocks were recorded, and each counts for itself. */
+/* The weighted amount of a block. `period` 0: all blocks were recorded, and each counts once. */
 static inline struct amount weigh(uint64_t period, uint64_t address, uint64_t size, uint64_t usable)
 {
     if (__builtin_expect(period == 0, 1))

@@ -12,8 +12,8 @@
 
 #define LSAN_FUNCTION "__lsan_default_suppressions"
 
-/* NULL: the program has none. *unread: it has some, but its code could not be understood. The
- * caller frees the result. */
+/* The suppressions of a program; NULL: it has none. *unread: it has some, but its code could not be
+ * understood. The caller frees the result. */
 char *lsan_suppressions(const char *path, bool *unread);
 
 #endif

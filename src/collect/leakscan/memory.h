@@ -1,6 +1,6 @@
 /*
- * memory: another process's memory: its mappings, the pages that were ever touched, and their
- * contents. Nothing is changed there.
+ * memory: reads the memory of another process: its mappings, the pages that were ever touched, and
+ * their contents. Nothing is changed there.
  *
  * Pages that the process never touched hold zeros. They are not read, because reading would make
  * them resident.
@@ -22,7 +22,7 @@ enum region_kind {
     REGION_FILE, /* or memory that is shared by other means */
     REGION_STACK,
     REGION_HEAP,
-    REGION_OURS /* ours: memory shared with the collector, or libtidemark.so */
+    REGION_OURS /* tidemark's: memory shared with the collector, or libtidemark.so */
 };
 
 struct region {
@@ -48,11 +48,11 @@ void memory_find_resident(struct memory *m);
 /*
  * For a forked process: finds the resident pages that it has, or may have, written to since the
  * fork. The other pages are still shared with its parent or siblings, so they are as they were at
- * the fork. (Pages that a process shares with its own children look the same as those.) false: this
- * cannot be found out.
+ * the fork. (Pages that a process shares with its own children cannot be distinguished from these.)
+ * Returns false if this is not known.
  */
 bool memory_find_written(struct memory *m);
-/* The ranges that are read; everything else reads as zeros. */
+/* The ranges of memory that the scan reads; everything else counts as zeros. */
 static inline const struct address_set *memory_there(const struct memory *m)
 {
     return m->only_written ? &m->written : &m->resident;

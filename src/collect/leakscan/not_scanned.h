@@ -1,5 +1,5 @@
 /*
- * not_scanned: says in words why the last blocks of a process were not scanned: the one cause.
+ * not_scanned: explains in one sentence why the last blocks of a process were not scanned.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_NOT_SCANNED_H
 #define TIDE_COLLECT_LEAKSCAN_NOT_SCANNED_H

@@ -8,15 +8,15 @@
  * begins where the block ends. Its block has 8 or 16 bytes, the last 8 of which are 0.
  *
  * Blocks that roots point to are reachable, and so is everything that reachable blocks lead to. Of
- * the rest, a block is lost if no other block of the rest leads to it. Blocks that lost blocks lead
- * to are indirect. If blocks lead to each other in a circle that nothing else leads to, the one
- * with the lowest address is lost and the others are indirect. Each indirect block belongs to one
- * lost block that leads to it, its root.
+ * the blocks that are not reachable, a block is lost if no other one of them leads to it. Blocks
+ * that lost blocks lead to are indirect. If blocks lead to each other in a cycle to which nothing
+ * else leads, the block with the lowest address is lost and the others are indirect. Each indirect
+ * block belongs to one lost block that leads to it, its root.
  *
- * Call reachability_add for all blocks, then reachability_ready. Then reachability_word and
- * reachability_from take the roots and reachability_note the blocks: these read memory. At last
- * reachability_run, which does not. So memory is read once and in order, however the blocks are
- * linked, and the process is stopped only for that time.
+ * Call reachability_add for all blocks, then reachability_ready. Then call reachability_word and
+ * reachability_from for the roots, and reachability_note, which reads the blocks; these three read
+ * memory. Call reachability_run last, which reads none. So memory is read once and in order,
+ * however the blocks are linked, and the process is stopped only while memory is read.
  *
  * Memory is read through a callback, which reachability_note calls from several threads. About 32
  * bytes are needed for each block, and 4 for each pointer in one.
@@ -36,13 +36,13 @@ typedef void reachability_read(void *context, const struct address_range *ranges
                                char *out);
 
 #define REACHABILITY_PAST_END                                                                      \
-    (UINT32_C(1) << 31) /* one past the end: counts only if the block is an empty array */
+    (UINT32_C(1) << 31) /* points one past the end: counts only if the block is an empty array */
 
 struct reachability_block {
-    uint64_t address : 48, state : 15; /* state: of enum reach */
-    uint64_t empty : 1;                /* it is an empty array */
-    /* The size in bytes. Then the index of the block's entry in reach.pointers. In the end, for
-     * lost and indirect blocks, the number of the root. */
+    uint64_t address : 48, state : 15; /* state: an enum reach */
+    uint64_t empty : 1;                /* the block is an empty array */
+    /* The size in bytes, until reachability_run; during it, the index of the block's entry in
+     * `pointers`; after it, for lost and indirect blocks, the number of the root. */
     uint64_t size;
 };
 
@@ -59,11 +59,12 @@ struct reachability {
     VEC(struct reachability_area) areas;
     /* How many blocks begin before each cell, and one more entry at an area's end. */
     VEC(uint32_t) cells;
-    uint64_t low, span;  /* the addresses of all blocks */
-    VEC(uint32_t) found; /* reached, but their pointers not followed yet */
-    VEC(uint32_t) ended; /* blocks that a root points one past the end of */
+    uint64_t low, span;  /* all blocks are in [low, low + span) */
+    VEC(uint32_t) found; /* blocks that were reached, and whose pointers were not followed yet */
+    VEC(uint32_t) ended; /* blocks for which a root points one past their end */
     VEC(uint32_t)
-    /* For each block: how many pointers, then their targets, perhaps with REACHABILITY_PAST_END. */
+    /* For each block: the number of its pointers, then their targets, perhaps with
+     * REACHABILITY_PAST_END. */
     pointers;
     size_t roots; /* how many blocks are lost */
     reachability_read *read;
@@ -82,9 +83,9 @@ void reachability_word(struct reachability *f, uint64_t word);
  */
 void reachability_from(struct reachability *f, uint64_t start, uint64_t end, bool malloc_state);
 void reachability_note(struct reachability *f);
-/* How many threads reachability_note uses for so many bytes of blocks. */
+/* The number of threads that reachability_note uses for this many bytes of blocks. */
 unsigned reachability_threads(uint64_t bytes);
-/* Call it last. Afterwards reach.blocks have their states. */
+/* Computes the state of every block. Call it last. */
 void reachability_run(struct reachability *f);
 /* The number of the block that holds an address; UINT32_MAX: none. */
 uint32_t reachability_find(const struct reachability *f, uint64_t address);

@@ -1,7 +1,7 @@
 /*
  * roots: the places in a process, other than blocks, from which blocks can be reached.
  *
- * These are: data of the program and its libraries; files and shared memory that are mapped
+ * The roots are: data of the program and its libraries; files and shared memory that are mapped
  * writable; the stacks of its threads, from the stack pointer on; thread-local storage, and what
  * the loader allocated before malloc existed; the program's own mappings.
  *
@@ -9,8 +9,8 @@
  * pointers. It looks like any other mapping, so an anonymous mapping counts only if it is known to
  * be one of the above.
  *
- * `everything`: blocks may exist that were never recorded. Then all memory counts, because what
- * they point to must not be called lost.
+ * `everything` is set if there may be blocks that were never recorded. Then all memory counts as
+ * roots, because blocks to which unrecorded blocks point must not be called lost.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_ROOTS_H
 #define TIDE_COLLECT_LEAKSCAN_ROOTS_H
@@ -24,8 +24,8 @@ struct root_thread {
 
 struct root_facts {
     const struct memory *memory;
-    struct address_set mapped; /* mapped by the program and by the loader; settled */
-    struct address_set own;    /* the recorder's memory; settled */
+    struct address_set mapped; /* memory mapped by the program and by the loader; must be settled */
+    struct address_set own;    /* the recorder's memory; must be settled */
     VEC(struct root_thread) threads;
     bool everything;
 };

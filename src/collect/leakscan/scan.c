@@ -327,7 +327,7 @@ static void read_memory(struct scanning *s, bool stops_threads)
         seen = memory_try(&s->memory);
     }
     if (!code && (seen == -ENOENT || seen == -ESRCH))
-        code = err_set(&err, seen, "the program was gone before it could be scanned");
+        code = err_set(&err, seen, "the program ended before it could be scanned");
     else if (!code && seen)
         code = err_set(&err, seen,
                        "the program's memory could not be read: %s; reading it must be permitted "

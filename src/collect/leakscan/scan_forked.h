@@ -1,10 +1,10 @@
 /*
- * scan_forked: what points to the blocks of a forked process, if only the pages are read that it
- * has written to since the fork (memory_find_written).
+ * scan_forked: finds what points to the blocks of a forked process, and reads only the pages that
+ * the process has written to since the fork (memory_find_written).
  *
- * Its own blocks are younger than the fork, so nothing that was written before can point to them.
- * The blocks that it inherited are not classified again for each process. A live inherited block
- * keeps alive whatever it points to, whether it is reachable itself or not.
+ * The process's own blocks are younger than the fork, so memory that was written before the fork
+ * cannot point to them. The blocks that it inherited are not classified again for each process. A
+ * live inherited block keeps alive whatever it points to, whether it is reachable itself or not.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_SCAN_FORKED_H
 #define TIDE_COLLECT_LEAKSCAN_SCAN_FORKED_H

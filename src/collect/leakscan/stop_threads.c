@@ -174,7 +174,7 @@ static int list_threads(struct stopped_threads *h, struct err *err)
 {
     DIR *all = proc_open_threads(h->pid);
     if (!all)
-        return err_set(err, -errno, "the program could not be stopped: it is gone");
+        return err_set(err, -errno, "the program could not be stopped: it has ended");
     h->listed.count = 0;
     for (pid_t tid; (tid = proc_next_number(all));)
         *vec_push(&h->listed) = tid;

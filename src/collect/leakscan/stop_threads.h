@@ -21,7 +21,7 @@
 struct stopped_thread {
     pid_t tid;
     bool stopped;
-    bool ended;              /* only while the others are awaited: it is left out then */
+    bool ended;              /* the thread ended while we waited for the others; it is left out */
     int signal;              /* the signal that was about to be delivered; 0: none */
     uint64_t stack, pointer; /* its stack pointer and its thread pointer; 0: not known */
 };
@@ -30,18 +30,19 @@ struct stopped_threads {
     pid_t pid;
     VEC(struct stopped_thread) threads;
     VEC(pid_t) listed;       /* all threads, while they are being stopped */
-    VEC(uint64_t) registers; /* of all threads */
+    VEC(uint64_t) registers; /* the registers of all threads */
 };
 
-/* Stops all threads except `waiting`, which waits for us and has said where its stack is; if that
- * is 0, stops all. Call it in the thread that will call stop_threads_end. Returns 0, or a negative
- * errno and a sentence. */
+/* Stops all threads except `waiting`, which waits for the collector and has reported where its
+ * stack is; if `waiting` is 0, stops all. Call it in the thread that will call stop_threads_end.
+ * Returns 0, or a negative errno and a sentence. */
 int stop_threads_begin(struct stopped_threads *h, pid_t pid, pid_t waiting, struct err *err);
-/* The same with a limit of its own: on a busy machine a thread may take long to stop. */
+/* stop_threads_begin with another time limit, because on a busy machine a thread may take long to
+ * stop. */
 int stop_threads_patiently(struct stopped_threads *h, pid_t pid, pid_t waiting,
                            uint64_t patience_ns, struct err *err);
 void stop_threads_end(struct stopped_threads *h);
-/* How many threads the process has; 0: it is gone. */
+/* The number of threads of a process; 0: it has ended. */
 unsigned stop_threads_count(pid_t pid);
 
 /* Begins to trace one thread and interrupts it, without waiting until it stops. false and errno:

@@ -19,7 +19,8 @@
 
 /* A part of the file as it is loaded. */
 struct code_segment {
-    uint64_t offset, size, address; /* in the file; address: where the file wants to be loaded */
+    /* Offset in the file; address: where the file is linked to be loaded. */
+    uint64_t offset, size, address;
     bool executable;
 };
 
@@ -29,7 +30,7 @@ struct code_file {
     bool readable;
     VEC(struct code_segment) segments;
     uint8_t *bytes;      /* copied bytes that hold the tables; NULL: no unwind information */
-    const uint8_t *base; /* what is loaded at `address`: bytes, or memory of the collector */
+    const uint8_t *base; /* the contents at `address`: `bytes`, or memory of the collector */
     uint64_t size, address;
     const uint8_t *header;
     uint8_t build_id[32];
@@ -47,7 +48,7 @@ struct code_file *code_file(struct code_files *files, const char *path, const ui
 /* Run-time address minus address in the file, for a mapping at `start` of the file's bytes from
  * `offset` on. */
 uint64_t code_file_bias(const struct code_file *f, uint64_t start, uint64_t offset);
-/* false: the file has no tables. */
+/* Finds the call frame information of a file; false: it has none. */
 bool code_file_tables(const struct code_file *f, uint64_t bias, struct cfi_section *out);
 void code_files_release(struct code_files *files);
 

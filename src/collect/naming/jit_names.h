@@ -31,7 +31,7 @@ struct jit_names {
 void jit_names_read(struct jit_names *j, const struct profile *p);
 /* Parses a text that ends with 0, and changes it. Takes ownership of the text. */
 void jit_names_parse(struct jit_names *j, char *text);
-/* NULL: no name is known. */
+/* The name of the code at an address; NULL: no name is known. */
 const char *jit_names_find(const struct jit_names *j, uint64_t address);
 /* The frame of an address in a module that has no file, if its name is known. Functions of Python
  * become Python frames. */

@@ -25,8 +25,8 @@ void naming_add_nodes(struct naming *n, const struct profile *p, const struct no
 bool naming_is_settled(struct naming *n);
 /* Call it before the paths of a profile's modules are freed. */
 void naming_forget(struct naming *n);
-/* Waits until all addresses are resolved. naming_add_nodes may not be called afterwards. `tell`: as
- * for resolver_wait. */
+/* Waits until all addresses are resolved. naming_add_nodes may not be called afterwards. `tell` is
+ * called as by resolver_wait. */
 void naming_wait(struct naming *n, void (*tell)(void *context, size_t found, size_t asked),
                  void *context);
 /* Fills p's frames, frame_runs and symbols, with strings in `strings`. Call it after naming_wait,

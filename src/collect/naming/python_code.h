@@ -16,8 +16,8 @@ struct python_codes {
     struct strbuf records; /* at the same offsets as in the shared memory */
 };
 
-/* Copies new records. `used`: how many bytes the program says are complete; more than `size` is not
- * believed. */
+/* Copies new records. `used` is the number of complete bytes according to the program; it counts
+ * only up to `size`. */
 void python_codes_read(struct python_codes *c, const void *memory, uint32_t size, uint32_t used);
 /* Makes the frame of a node whose address has NODE_IS_PYTHON, with its names in `strings`. */
 struct frame python_codes_frame(const struct python_codes *c, uint64_t address,
@@ -27,7 +27,8 @@ void python_codes_release(struct python_codes *c);
 /* A sentence about a process whose Python frames are not recorded, or not all; NULL: nothing to
  * say. */
 char *python_note(uint32_t state, uint32_t version);
-/* The same for its objects, if they were to be traced. */
+/* A sentence about a process whose Python objects were to be recorded and are not; NULL: nothing to
+ * say. */
 char *python_objects_note(uint32_t state, uint32_t objects_state);
 
 #endif

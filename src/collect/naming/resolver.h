@@ -48,7 +48,8 @@ const char *resolver_string(const struct resolver *r, uint32_t number);
  * resolver_go_on after it in both processes. */
 void resolver_hold(struct resolver *r);
 void resolver_go_on(struct resolver *r);
-/* Call it in a forked child, between the two: resolver_frames then finds what is missing itself. */
+/* Makes resolver_frames look up missing addresses itself. Call it in a forked child, between
+ * resolver_hold and resolver_go_on. */
 void resolver_alone(struct resolver *r);
 void resolver_free(struct resolver *r);
 

@@ -18,15 +18,15 @@ struct sampled_map {
     struct code_file *file; /* NULL: not executable; a file may still be mapped there */
     uint32_t epoch;
     bool is_file;
-    bool known;    /* it is listed among the profile's modules */
-    uint64_t bias; /* of code */
+    bool known;    /* the mapping is listed among the profile's modules */
+    uint64_t bias; /* run-time address minus address in the file, for code */
 };
 
 struct sampled_maps {
     VEC(struct sampled_map) items;
 };
 
-/* Returns whether code was unmapped. */
+/* Adds a mapping, and removes what was there before. Returns true if code was removed. */
 bool sampled_maps_add(struct sampled_maps *m, struct sampled_map new);
 struct sampled_map *sampled_maps_find(const struct sampled_maps *m,
                                       uint64_t address); /* NULL: no mapping is there */

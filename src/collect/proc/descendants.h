@@ -17,9 +17,11 @@ bool descendants_runs(pid_t pid);
 bool descendants_status(pid_t pid, int pidfd, int *wait_status);
 
 struct descendants {
-    unsigned forked;   /* they map our shared memory, and will connect at their first allocation */
-    unsigned starting; /* running, perhaps still starting: they may connect soon */
-    unsigned silent;   /* asleep: they cannot be recorded (static, say), or should not be */
+    /* Processes that map our shared memory, and will connect at their first allocation. */
+    unsigned forked;
+    unsigned starting; /* processes that run and may connect soon */
+    /* Processes that sleep: they cannot be recorded (static programs), or should not be. */
+    unsigned silent;
 };
 
 /* Counts the living processes that have the session's key in their environment, without zombies. A

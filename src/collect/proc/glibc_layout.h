@@ -1,6 +1,6 @@
 /*
  * glibc_layout: what the collector assumes about glibc's malloc and threads on 64-bit machines.
- * glibc promises none of it.
+ * glibc does not document these structures.
  *
  * A wrong assumption makes a figure less exact (a header counts as free memory, or a leaked block
  * counts as reachable); nothing is ever written. docs/SAFETY.md, "What depends on the insides of

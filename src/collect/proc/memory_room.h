@@ -11,8 +11,9 @@
 #include <sys/types.h>
 
 struct memory_room {
-    uint64_t limit, free; /* of the group or machine that has the least left; limit 0: not known */
-    bool of_machine;      /* the machine's limit, not a cgroup's */
+    /* Bytes of the cgroup or machine with the least free memory; limit 0: not known. */
+    uint64_t limit, free;
+    bool of_machine; /* the limit is the machine's, not that of a cgroup */
 };
 
 void memory_room_of(pid_t pid, struct memory_room *out);

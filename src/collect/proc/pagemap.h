@@ -13,7 +13,7 @@
 
 /* The kernel's numbers. Without PAGEMAP_SCAN only the first three are known. */
 enum page_flag {
-    PAGE_OF_FILE = 1 << 2, /* or shared memory */
+    PAGE_OF_FILE = 1 << 2, /* a page of a file, or of shared memory */
     PAGE_PRESENT = 1 << 3,
     PAGE_SWAPPED = 1 << 4,
     /* The shared page of zeros, for pages that were only read; not part of RSS. */
@@ -23,22 +23,23 @@ enum page_flag {
 
 struct page_run {
     uint64_t start, end;
-    uint64_t flags; /* of enum page_flag, those that were asked for in `distinguished` */
+    uint64_t flags; /* the flags of enum page_flag that were in `distinguished` */
 };
 
 struct page_runs {
     VEC(struct page_run) items;
 };
 
-/* A descriptor, or -1: the process may not be read, or is gone. */
+/* Opens /proc/PID/pagemap. Returns a descriptor, or -1: the process may not be read, or has
+ * ended. */
 int pagemap_open(pid_t pid);
 /* Appends the pages of [start, end) that have any of the flags `wanted`, in order. Pages that
  * differ in the flags `distinguished` are in different runs. false: this could not be found out. */
 bool pagemap_runs(int fd, uint64_t start, uint64_t end, uint64_t wanted, uint64_t distinguished,
                   struct page_runs *out);
 
-/* The same for the pages of [start, end) that only this process has, or that are swapped out, or
- * part of a file: all except those that it shares since a fork. */
+/* Appends the pages of [start, end) that only this process has, that are swapped out, or that are
+ * part of a file: all pages except those that it shares since a fork. */
 bool pagemap_own(int fd, uint64_t start, uint64_t end, struct page_runs *out);
 
 #endif

@@ -24,13 +24,14 @@ struct proc_state {
     uint32_t ppid;
     uint64_t flags; /* PROC_KERNEL_THREAD and others */
     uint64_t minor_faults, major_faults;
-    uint64_t user_ticks, system_ticks; /* of CPU time */
+    uint64_t user_ticks, system_ticks; /* clock ticks of CPU time */
     uint64_t threads;
     uint64_t start_ticks; /* after boot; 0: not known */
-    /* An address, which each exec chooses and fork keeps; 0: not known, also in the middle of exec. */
+    /* An address, which each exec chooses and fork keeps; 0: not known, also in the middle of
+     * exec. */
     uint64_t stack_start;
     uint64_t environment_end; /* an address; 0 also in the middle of exec */
-    int wait_status;          /* of a zombie, for those who may read it */
+    int wait_status;          /* how a zombie ended, if we may read it */
 };
 #define PROC_KERNEL_THREAD 0x200000u
 
@@ -45,14 +46,15 @@ struct proc_status {
 
 bool proc_parse_statm(const char *text, struct proc_memory *out);
 bool proc_parse_stat(const char *text, struct proc_state *out);
-/* Is it a thread of the process that the kernel made for io_uring or vhost? Such a thread never executes
- * code of the program. */
+/* Is it a thread of the process that the kernel made for io_uring or vhost? Such a thread never
+ * executes code of the program. */
 bool proc_is_kernel_worker(const struct proc_state *s);
 
 /* Reads the beginning of /proc/PID/NAME as a string; false: there is no such file, or it is
  * empty. */
 bool proc_read_text(pid_t pid, const char *name, char *out, size_t size);
-/* Appends all of it. Returns 0, or a negative errno: -ESRCH also if the file is empty. */
+/* Appends all of /proc/PID/NAME to `out`. Returns 0, or a negative errno: -ESRCH also if the file
+ * is empty. */
 int proc_read_all(pid_t pid, const char *name, struct strbuf *out);
 /*
  * Reads the arguments of a process, each with its NUL. Errors as in proc_read_all. A program that
@@ -60,22 +62,23 @@ int proc_read_all(pid_t pid, const char *name, struct strbuf *out);
  * end are left out, except a single one, which may be meant.
  */
 int proc_read_command(pid_t pid, struct strbuf *out);
-/* How many bytes of such a text are arguments. */
+/* The number of bytes of a command line that are arguments, without the empty rest. */
 size_t proc_command_size(const char *text, size_t size);
 /* Reads /proc/PID/stat, also of a process that has ended and is not reaped; false: there is
  * none. */
 bool proc_read_state(pid_t pid, struct proc_state *out);
-/* The same for one thread. */
+/* Reads /proc/PID/task/TID/stat of one thread; false: there is none. */
 bool proc_read_thread_state(pid_t pid, pid_t tid, struct proc_state *out);
-/* false: the file cannot be read, and all fields are 0. */
+/* Reads /proc/PID/status; false: the file cannot be read, and all fields are 0. */
 bool proc_read_status(pid_t pid, struct proc_status *out);
 /* Reads the path of the executable. false, an empty path and errno: there is none, or we may not
  * read it. */
 bool proc_read_exe(pid_t pid, char *out, size_t size);
 /*
  * How many seccomp filters a process runs under; 0 if that is unknown. A filter may kill a process
- * for making a system call. Filters that the collector is under as well are harmless, as it makes
- * the same calls. A process that has more filters than the collector is not asked to make any.
+ * for making a system call. Filters that also apply to the collector are harmless, because the
+ * collector makes the same calls. A process that has more filters than the collector is not asked
+ * to make system calls.
  */
 unsigned proc_filters(pid_t pid);
 

@@ -19,7 +19,7 @@ struct proc_mapping {
     struct mapping mapping;
     const char *name; /* "": anonymous */
     bool wiped;       /* a forked child finds it zeroed (MADV_WIPEONFORK) */
-    bool no_huge;     /* it has no huge pages; only the recorder's memory has both flags */
+    bool no_huge;     /* the mapping has no huge pages; only the recorder's memory has both flags */
 };
 
 struct proc_mappings {

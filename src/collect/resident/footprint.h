@@ -11,10 +11,11 @@
  * - if the sizes of blocks show that one of these three is in use: any anonymous mapping whose
  *   origin is unknown. (The hooks see what the program maps itself, and glibc keeps no other.)
  *
- * The kernel merges neighbouring mappings, so parts of them are taken out again: what the program
- * mapped itself, unless it holds a live block; what the loader mapped before malloc existed; and
- * the recorder's own. A page with a live block on it always belongs to the allocator. A stack that
- * the kernel has merged with a large block stays a stack, except for such pages.
+ * The kernel merges neighbouring mappings, so some parts of them do not belong to the allocator:
+ * what the program mapped itself, unless it holds a live block; what the loader mapped before
+ * malloc existed; and the recorder's own. A page with a live block on it always belongs to the
+ * allocator. A stack that the kernel has merged with a large block counts as a stack, except for
+ * pages with a live block.
  *
  * Footprints are taken when the program begins to end, at snapshots, soon after marks, and now and
  * then. At the end the program is stopped and the account is exact. Otherwise the program runs, and
@@ -42,7 +43,7 @@ struct footprint_reading {
     struct page_runs runs;      /* resident pages, in order */
     VEC(uint32_t) mapping_of;   /* for each run: index of its mapping */
     struct footprint footprint; /* its pins are already in the profile */
-    uint64_t cost_ns;           /* what it cost */
+    uint64_t cost_ns;           /* processor time that the reading took */
 };
 
 /* Call it after target_drain. `exact`: the process is stopped. If the process cannot be read,

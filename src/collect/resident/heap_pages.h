@@ -1,6 +1,6 @@
 /*
- * heap_pages: the resident pages that may hold heap blocks, each with a number, and to whom they
- * belong if no block lies there. footprint.h says how that is decided.
+ * heap_pages: the resident pages that may hold heap blocks, each with a number, and the owner of
+ * each page if no block lies on it. footprint.h says how the owner is decided.
  *
  * Ownership: heap_pages_release frees the lists.
  */
@@ -11,7 +11,7 @@
 
 #define NO_CLAIM SIZE_MAX
 
-/* A range that somebody is known to have mapped. */
+/* A range of which it is known who mapped it. */
 struct claim {
     uint64_t start, end;
     enum footprint_part part;
@@ -24,7 +24,7 @@ struct page_area {
     size_t first;             /* the number of its first page */
     enum footprint_part part; /* PART_FREE: it belongs to the allocator */
     size_t claim;             /* index into claims, or NO_CLAIM */
-    uint64_t heap;            /* address of the arena that it is part of; 0: none, or not glibc's */
+    uint64_t heap;            /* address of the glibc arena that the area is part of; 0: none */
     bool is_main;             /* the arena that grows by brk */
 };
 

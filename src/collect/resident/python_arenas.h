@@ -11,8 +11,8 @@
  * The collector does this at each capture (maps.h), and in between at growing intervals, for at
  * most 1 % of the time. It also does it when the interpreter begins to end, before the objects are
  * freed: the hooks notice that the interpreter removes its handler of SIGINT, and wait. For an
- * interpreter without this handler, the last periodic reading stands. An interpreter is not read
- * while it is torn down.
+ * interpreter without this handler, the last periodic reading is used. The collector does not read
+ * an interpreter while it frees its objects.
  *
  * Call these after target_drain. If something cannot be read, nothing is added.
  */

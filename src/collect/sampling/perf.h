@@ -1,5 +1,6 @@
 /*
- * perf: the kernel's events of a program and all it starts, in the order in which they happened.
+ * perf: reads the kernel's events of a program and of all processes that it starts, in the order of
+ * time.
  *
  * For each CPU, perf_open opens a tracker (programs, threads, mappings) and, if asked for,
  * - task-clock: a sample with a copy of the stack each time a thread has used a certain amount of
@@ -10,7 +11,8 @@
  * - when threads leave the processor and get it back and, if the user may look into the kernel, the
  *   stack of a thread that leaves.
  *
- * All but the stacks of faults and of leaving threads are in one ring per CPU; these are in others.
+ * Each CPU has one ring for all records except the stacks of faults and of leaving threads, which
+ * are in separate rings.
  *
  * If the user may look into the kernel, CPU time is also sampled while the kernel works, with the
  * stack of the program that called it. Otherwise only user mode is sampled. Then the events also
@@ -41,7 +43,7 @@ struct perf_options {
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
     bool wall;              /* also record when threads leave and get the processor */
     bool all;               /* all processes, not only one program and what it starts */
-    bool system;            /* of all processes that exist, not of one and what it starts */
+    bool system;            /* all processes of the machine, not one program and what it starts */
 };
 
 enum perf_kind {
@@ -67,7 +69,7 @@ struct perf_record {
     union {
         struct {
             struct arch_registers registers;
-            uint64_t address; /* of a fault */
+            uint64_t address; /* address of a page fault */
             const uint8_t *stack;
             uint64_t stack_size;
             /* The size of the copy. If stack_size is smaller, the copy reaches the end of the
@@ -76,7 +78,7 @@ struct perf_record {
             bool in_kernel; /* the kernel was working; registers and stack are the program's */
         };
         struct {
-            uint64_t start, size, offset; /* of a mapping */
+            uint64_t start, size, offset; /* PERF_MMAP: the mapping */
             const char *path;
             const uint8_t *build_id;
             uint32_t build_id_size;
@@ -98,12 +100,12 @@ struct perf_record {
 };
 
 struct perf_ring {
-    int fd; /* of the event that it belongs to; -1: there is no ring */
+    int fd; /* descriptor of the ring's event; -1: there is no ring */
     char *memory;
     uint64_t at, head;
-    uint64_t next_time_ns; /* of the record at `at`; UINT64_MAX: none */
+    uint64_t next_time_ns; /* time of the record at `at`; UINT64_MAX: none */
     int cpu;
-    bool stacks; /* it has stacks; the matching small records are in another ring */
+    bool stacks; /* the ring has stacks; the matching small records are in another ring */
     bool closed; /* the program has ended; a poll would return at once for ever */
 };
 
@@ -120,7 +122,7 @@ struct perf_copy {
 
 struct perf_event {
     int fd;
-    bool stacks; /* its records go to a ring of stacks */
+    bool stacks; /* its records are written to a ring of stacks */
 };
 
 struct perf {
@@ -138,7 +140,7 @@ struct perf {
     char *joined; /* a record that wraps around the end of a ring, in one piece */
 };
 
-/* May a user open these events for a process of his own, and is there memory for them? Returns 0,
+/* May this user open these events for an own process, and is there memory for them? Returns 0,
  * or a negative errno and a sentence. */
 int perf_check(const struct perf_options *o, struct err *err);
 /* Opens the events for a process that is about to execute a program; they count from exec on. */
@@ -151,13 +153,13 @@ int perf_watch(struct perf *p, pid_t tid);
 bool perf_copy_more(struct perf *p);
 /* How many bytes of the stack a sample of CPU time has. */
 uint32_t perf_copied(const struct perf *p);
-/* Lets stacks of faults have the smallest copy from now on that has room for so many bytes, or the
- * largest copy. */
+/* From now on, copies stacks of faults with the smallest size that has room for this many bytes, or
+ * with the largest size. */
 void perf_copy_faults(struct perf *p, uint64_t bytes);
 uint32_t perf_fault_copied(const struct perf *p);
 /* Must time in the kernel be estimated, from entries and from times on the processor? */
 bool perf_estimates(const struct perf *p);
-/* One of how many faults is a PERF_ENTRY, or has a stack. */
+/* One of this many faults is a PERF_ENTRY, or has a stack. */
 uint64_t perf_entries_apart(const struct perf *p);
 /* Counts the records that were lost, without stacks. false: the kernel (before Linux 6.0) does not
  * count them; it only writes PERF_LOST when a ring has room again. */

@@ -1,5 +1,6 @@
 /*
- * samples: CPU time and page faults, from the kernel's events (perf.h) to the ledgers of targets.
+ * samples: reads the kernel's events of CPU time and page faults (perf.h), and counts them in the
+ * ledgers of targets.
  *
  * The kernel also reports which processes exist and what they execute. So a process becomes a
  * target even if the preloaded library cannot report it (a static program, or nothing is
@@ -31,7 +32,7 @@ struct sampled_session {
     struct target *(*find)(struct session *, pid_t pid);
     /* Adds a process that did not connect. `fresh`: it had used nothing before it is recorded. */
     struct target *(*add)(struct session *, pid_t pid, bool fresh);
-    /* The process has ended, or executes another program. */
+    /* Ends the target of a process that has ended, or that executes another program. */
     void (*end)(struct session *, struct target *t, bool execed);
     /* Does --only select the program that the process executes? `name`: the kernel's name for it;
      * NULL: not known. */
@@ -53,22 +54,22 @@ void samples_begin(struct samples *s, struct target *t);
 void samples_drain(struct samples *s, bool all);
 /* Call it before the session pauses or resumes: what a thread waits in between is not recorded. */
 void samples_pause(struct samples *s, bool paused);
-/* The thread (0: the whole process) waited for tidemark in this time, which does not count as a
- * wait of its own. */
+/* Notes that a thread (0: the whole process) waited for tidemark in this time, which does not count
+ * as a wait of the program. */
 void samples_waited_for_us(struct samples *s, pid_t pid, pid_t tid, uint64_t from_ns,
                            uint64_t to_ns);
-/* How many processes still run, of those that are followed. */
+/* The number of followed processes that still run. */
 unsigned samples_running(const struct samples *s);
 /* Reads what the kernel itself counted. Call it while the process lives, and again when it has
  * ended and is not reaped yet. */
 void samples_count(struct target *t);
-/* Was the kernel working in this account of CPU time? */
+/* Does this account have CPU time of the kernel? */
 bool samples_in_kernel(const struct target *t, const struct account *a);
 /* Scales the sum of the samples to what the kernel counted. Call it when the target has ended and
  * its last samples were read. */
 void samples_settle(struct target *t);
-/* Charges what still waits for a stack. Call it when the process has ended or is no longer
- * followed. */
+/* Charges faults and times that still wait for a stack. Call it when the process has ended or is no
+ * longer followed. */
 void samples_end(struct samples *s, struct target *t);
 
 /* Is CPU time also sampled in the kernel? Otherwise it is estimated. */
@@ -76,10 +77,10 @@ bool samples_see_kernel(const struct samples *s);
 /* Call it at the end: counts all lost records, if the kernel counts them. */
 void samples_count_lost(struct samples *s);
 
-/* If all processes of a user are recorded: how many could not be watched. */
+/* The number of processes that could not be watched, if all processes of a user are recorded. */
 unsigned samples_unwatched(const struct samples *s);
 
-/* As perf_poll; room for samples_rings. */
+/* Like perf_poll; `out` has room for samples_rings entries. */
 size_t samples_poll(struct samples *s, struct pollfd *out);
 void samples_polled(struct samples *s, const struct pollfd *in, size_t count);
 size_t samples_rings(const struct samples *s);

@@ -1,5 +1,5 @@
 /*
- * samples_state: what the files behind samples.h share.
+ * samples_state: the structures that the files of samples.h share.
  *
  *   samples.c          opening the events, reading record by record, the end
  *   sampled_process.c  processes and threads, as the kernel reports them
@@ -7,7 +7,7 @@
  *   sampled_fault.c    page faults: joined with their stacks, and counted
  *   sampled_wait.c     time off the processor
  *   sampled_kernel.c   time in the kernel, if the user may not sample it
- *   sampled_existing.c processes that existed before us, which the kernel did not report
+ *   sampled_existing.c processes that existed before the recording, which the kernel did not report
  *   sampled_count.c    what the kernel itself counted
  */
 #ifndef TIDE_COLLECT_SAMPLING_SAMPLES_STATE_H
@@ -21,26 +21,26 @@
 
 #define FRAMES_MAX 2048
 
-/* A fault whose stack has not come yet, or not completely. */
+/* A fault whose stack has not been read yet, or not completely. */
 struct lone_fault {
     uint64_t pc, sp, address;
-    uint32_t part;  /* the copied part of its stack; 0: nothing of it is known */
+    uint32_t part;  /* the copied part of the stack; 0: nothing of the stack is known */
     uint32_t owner; /* account of the block that the page belongs to, or NO_OWNER */
 };
 #define NO_OWNER UINT32_MAX
 
 /* A thread's time off the processor. Stacks are nodes; 0: not known. */
 struct off {
-    uint64_t since_ns; /* since when; 0: the thread is on the processor */
-    bool preempted;    /* it could run on, but others got a turn */
+    uint64_t since_ns; /* when the thread left the processor; 0: it is on the processor */
+    bool preempted;    /* the thread could have continued, but others got the processor */
     bool counted;      /* a part of this time has been charged */
     uint32_t stack;    /* where the thread left */
-    bool ours;         /* it left in the recorder, which waits for the collector */
+    bool ours;         /* the thread left in the recorder, which waits for the collector */
     bool leaving_ours;
-    uint32_t leaving; /* where it is about to leave */
+    uint32_t leaving; /* the stack with which the thread is about to leave */
     uint32_t last_wait, last_sample;
     uint64_t waited_ns, ready_ns; /* times that are not charged to a stack yet */
-    uint64_t waits;               /* how many waits these are */
+    uint64_t waits;               /* number of waits in waited_ns */
     uint64_t next_examined_ns;
 };
 
@@ -48,13 +48,13 @@ struct off {
  * Stacks are nodes; 0: none. */
 struct unsampled {
     bool on;
-    uint64_t on_ns;    /* since when it is on the processor; the only clock time here */
-    uint64_t used_ns;  /* CPU time before that */
-    uint64_t until_ns; /* CPU time up to here is charged, or waits to be */
+    uint64_t on_ns;    /* when the thread got the processor; the only clock time in this struct */
+    uint64_t used_ns;  /* CPU time before on_ns */
+    uint64_t until_ns; /* CPU time up to here was charged, or is in `waiting` */
     uint32_t entry;    /* where it last entered the kernel */
-    uint64_t entry_ns; /* when it did so */
+    uint64_t entry_ns; /* CPU time when it last entered the kernel */
     uint64_t waiting;  /* periods to be charged to the next stack that is known */
-    uint32_t last;     /* the last stack before these */
+    uint32_t last;     /* the last stack before the waiting periods */
 };
 
 struct sampled_thread {
@@ -74,15 +74,15 @@ struct sampled_thread {
 struct process {
     pid_t pid, parent;
     bool alive;
-    bool expects_exec; /* it is the program itself, whose target exists already */
-    bool skipped;      /* it is not to be recorded */
-    bool fresh;        /* it was forked, and has used next to nothing since that is not recorded */
+    bool expects_exec;     /* the process becomes the program, whose target exists already */
+    bool skipped;          /* the process is not recorded */
+    bool fresh;            /* the process was forked, and is recorded from nearly its beginning */
     struct target *target; /* NULL: nothing to count yet */
     struct sampled_maps mappings;
     struct rules *rules;  /* NULL: no stack has been unwound yet */
     struct map epilogues; /* return address in code without unwind information -> its frame */
     struct touched_pages pages;
-    VEC(struct sampled_thread) threads; /* those that have not ended */
+    VEC(struct sampled_thread) threads; /* the threads that have not ended */
     struct map by_tid;                  /* thread id -> index in threads */
 };
 
@@ -93,7 +93,8 @@ struct own_wait {
     uint64_t from_ns, to_ns;
 };
 
-#define OWN_WAITS 256 /* so many are remembered; older ones have been read long ago */
+#define OWN_WAITS                                                                                  \
+    256 /* number of own waits that are remembered; older ones have been read long ago */
 
 struct samples {
     struct sampled_session session;
@@ -109,10 +110,11 @@ struct samples {
     unsigned unwatched;
     struct own_wait own_waits[OWN_WAITS]; /* a circular buffer */
     size_t own_wait_count;                /* how many were ever added */
-    /* Samples with a copy of the present size; those whose stack was deeper. */
+    /* Numbers of samples with a copy of the current size: all, and those whose stack was deeper
+     * than the copy. */
     uint64_t copied, cut;
     unsigned shallow; /* stacks of faults in a row since the size of the copy changed */
-    uint64_t deepest; /* the most bytes that one of these needed */
+    uint64_t deepest; /* the most bytes that one of these stacks needed */
     bool was_deep;    /* a small copy was too small once, so the largest is used from then on */
     uint64_t addresses[FRAMES_MAX];
 };
@@ -122,23 +124,23 @@ struct samples {
 /* The last process with that pid; NULL: none is known. */
 struct process *process_of(const struct samples *s, pid_t pid);
 struct process *process_new(struct samples *s, pid_t pid, pid_t parent);
-/* Forgets what the process was: it executes another program, or its pid was reused. */
+/* Clears a process that executes another program, or whose pid was reused. */
 void process_clear(struct process *p);
-/* The thread with that number, which is added if it is not there. Valid until the next call. */
+/* Finds or adds the thread with this id. The result is valid until the next call. */
 struct sampled_thread *thread_of(struct process *p, pid_t tid);
 /* Does the process have a target, or can it be given one? */
 bool has_target(struct samples *s, struct process *p);
 /* The thread's index in profile.threads of its target. */
 uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t time_ns);
-/* Charges what waits to be charged: its target ends, or it executes another program. */
+/* Charges all faults and times that are not charged yet, because the target ends or executes
+ * another program. */
 void process_settle(struct samples *s, struct process *p, uint64_t time_ns);
 void take_name(struct samples *s, struct process *p, const struct perf_record *r);
 void take_fork(struct samples *s, const struct perf_record *r);
 void take_exit(struct samples *s, struct process *p, const struct perf_record *r);
 void take_mapping(struct samples *s, struct process *p, const struct perf_record *r);
 
-/* Is it a process that the user does not want? `name`: the kernel's name for it; NULL: not
- * known. */
+/* Do the options exclude this process? `name` is the kernel's name for it; NULL: not known. */
 bool is_skipped(const struct samples *s, pid_t pid, const char *name);
 
 /* sampled_existing.c */
@@ -152,14 +154,14 @@ void watch_others(struct samples *s);
 
 /* The stack of a sample, as a node of the target's own tree. */
 uint32_t stack_of(struct samples *s, struct process *p, const struct perf_record *r);
-/* The same for a fault. *cut: the stack is deeper than what was copied. */
+/* The stack of a page fault, as a node. *cut: the stack is deeper than the copy. */
 uint32_t stack_of_fault(struct samples *s, struct process *p, const struct perf_record *r,
                         bool *cut);
 /* Are two addresses of nodes in one function? */
 bool is_same_function(struct process *p, uint64_t a, uint64_t b);
 /* The node for "in the kernel" below a stack of the program. */
 uint32_t kernel_stack(struct process *p, uint32_t stack);
-/* The form that an address has in a node; adds its module to the profile. */
+/* The address in the form that nodes have; adds its module to the profile. */
 uint64_t node_address(struct process *p, uint64_t address);
 /* The stack of a waiting thread, read now. *ours: it waits in the recorder. 0: it does not wait, or
  * may not be read. */
@@ -177,29 +179,31 @@ void settle_faults(struct samples *s, struct process *p, struct sampled_thread *
 
 void take_switch(struct samples *s, struct process *p, const struct perf_record *r);
 void take_off_stack(struct samples *s, struct process *p, const struct perf_record *r);
-/* A sample of CPU time with this stack was counted. */
+/* Notes that a sample of CPU time with this stack was counted. */
 void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
 /* Examines waiting threads. Call it after a pass that has read everything up to `until_ns`. */
 void examine_waits(struct samples *s, uint64_t until_ns);
-/* Recording pauses or resumes: the time in between belongs to no wait. */
+/* Makes all current waits begin anew, because recording pauses or resumes; a pause first charges
+ * the time so far. */
 void cut_waits(struct samples *s, bool paused, uint64_t time_ns);
 /* The thread ends, or is no longer followed. */
 void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, uint64_t time_ns);
 
 /* sampled_kernel.c */
 
-/* The thread gets the processor, or leaves it. */
+/* Handles a thread that gets the processor, or leaves it. */
 void kernel_switch(struct sampled_thread *t, bool on, uint64_t time_ns);
-/* The thread had this stack in user mode at the end of a period of its CPU time. */
+/* Handles a sample: the thread had this stack in user mode at the end of a period of its CPU
+ * time. */
 void kernel_sampled(struct samples *s, struct process *p, struct sampled_thread *t,
                     uint64_t time_ns, uint32_t stack);
-/* The thread entered the kernel with this stack. */
+/* Notes that the thread entered the kernel with this stack. */
 void kernel_entered(struct samples *s, struct process *p, struct sampled_thread *t,
                     uint64_t time_ns, uint32_t stack);
 /* The thread ends, or is no longer followed. */
 void kernel_settle(struct samples *s, struct process *p, struct sampled_thread *t,
                    uint64_t time_ns);
-/* Records were lost: what is not charged yet is unknown. */
+/* Drops times that are not charged yet, because records were lost. */
 void kernel_forget(struct samples *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * touched_pages: what kind a page fault is, and how much memory it made resident.
+ * touched_pages: finds out the kind of a page fault, and how much memory it made resident.
  *
  * For each region in which anything was touched, two bits are kept per page: the page has been
  * touched, and it was touched when the process forked or was forked, so that the next write to it
@@ -36,15 +36,15 @@ struct touched_pages {
     unsigned waited;       /* faults that were read before the kernel had handled them */
 };
 
-/* A fault at `address`, in the mapping `m` (NULL: not known). */
+/* Handles a fault at `address` in the mapping `m` (NULL: not known), and returns its kind. */
 enum fault_kind touched_pages_fault(struct touched_pages *p, pid_t pid, const struct sampled_map *m,
                                     uint64_t address);
 void touched_pages_fork(struct touched_pages *parent, struct touched_pages *child);
-/* [start, end) is a new mapping: nothing of it has been touched. */
+/* Forgets the pages of [start, end), which is a new mapping and untouched. */
 void touched_pages_forget(struct touched_pages *p, uint64_t start, uint64_t end);
 void touched_pages_clear(struct touched_pages *p);
 
-/* How many bytes the fault made resident. */
+/* The number of bytes that a fault of this kind made resident. */
 static inline uint64_t fault_bytes(enum fault_kind kind)
 {
     return kind == FAULT_COPY   ? 0

@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 
-/* Returns 0, or a negative errno and a sentence that says why tidemark cannot attach to the process.
- * Changes nothing. */
+/* Returns 0, or a negative errno and a sentence that says why tidemark cannot attach to the
+ * process. Changes nothing. */
 int attach_check(pid_t pid, struct err *err);
 
 #endif

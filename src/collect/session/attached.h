@@ -2,7 +2,7 @@
  * attached: a session with a program that already ran (`tidemark attach`). Its states:
  *
  *   ATTACHING  a helper process loads the library into the program (collect/attach)
- *   RECORDING  as any other session
+ *   RECORDING  the program is recorded, as in any other session
  *   RESTORING  after Ctrl-C, --duration or `tidemark detach`: the program gets its own code back.
  *              The collector keeps reading, so that no thread waits for it in a hook
  *   FINISHED   the file can be written
@@ -16,8 +16,8 @@ int attached_begin(struct session *s, struct err *err);
 /* Call it at every turn of the loop. */
 void attached_turn(struct session *s, uint64_t now);
 bool attached_is_over(const struct session *s);
-/* Detaches from the program. `asker`: the client that gets an answer when it is done; NULL:
- * nobody. */
+/* Detaches from the program. `asker` is the client that gets an answer when the detach is done;
+ * NULL: none. */
 void attached_leave(struct session *s, struct client *asker);
 /* Call it when the file has been written, or cannot be. */
 void attached_end(struct session *s, const char *file);

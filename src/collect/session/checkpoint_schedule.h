@@ -11,19 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHECKPOINT_FIRST_NS     UINT64_C(250000000)
-#define CHECKPOINTS_APART_NS    UINT64_C(500000000)
-#define CHECKPOINTS_APART_COST  50                    /* times the cost of the last one */
-#define CHECKPOINTS_APART_GROWN 10                    /* times the expected cost of this one, */
-#define CHECKPOINTS_LONGEST_NS  UINT64_C(30000000000) /* but at most so long */
+#define CHECKPOINT_FIRST_NS  UINT64_C(250000000)
+#define CHECKPOINTS_APART_NS UINT64_C(500000000)
+#define CHECKPOINTS_APART_COST                                                                     \
+    50 /* wait at least this many times the cost of the last checkpoint */
+#define CHECKPOINTS_APART_GROWN 10 /* or this many times the expected cost of the next one, */
+#define CHECKPOINTS_LONGEST_NS  UINT64_C(30000000000) /* but not longer than this */
 
 struct checkpoint_schedule {
     uint64_t last_ns; /* when the last one began, or was complete; 0: there was none */
-    uint64_t cost_ns; /* what it cost */
-    uint64_t amount;  /* how much there was to write */
+    uint64_t cost_ns; /* cost of the last checkpoint */
+    uint64_t amount;  /* amount that the last checkpoint wrote */
 };
 
-/* `amount`: how much there is to write now. */
+/* Is it time for the next checkpoint? `amount` is what there is to write now. */
 static inline bool checkpoint_is_due(const struct checkpoint_schedule *c, uint64_t now_ns,
                                      uint64_t amount)
 {

@@ -3,8 +3,8 @@
  * socket, so that processes with another root directory can reach it. A client must send the
  * session's key, which only descendants of `run` have in their environment.
  *
- * Threads: the session's one thread. Ownership: control_socket_close closes everything; each client
- * must be answered or left once.
+ * Threads: the session's one thread. Ownership: control_socket_close closes everything; call
+ * client_reply* or client_leave once for each client.
  */
 #ifndef TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
 #define TIDE_COLLECT_SESSION_CONTROL_SOCKET_H
@@ -30,7 +30,7 @@ struct control_socket {
     struct control_socket_waiting {
         int fd;
         pid_t pid;
-        bool other_user; /* it belongs to another user: dropped first if there is no room */
+        bool other_user; /* belongs to another user: dropped first if there is no room */
         uint64_t came_ns;
     } waiting[CONTROL_SOCKET_WAITING];
     unsigned waiting_count;
@@ -48,18 +48,19 @@ int control_socket_open(struct control_socket *d, struct err *err);
 void control_socket_close(struct control_socket *d);
 /* Fills in what to poll, at most CONTROL_SOCKET_POLLED entries. Returns how many. */
 size_t control_socket_poll(const struct control_socket *d, struct pollfd *out);
-/* The next client with a valid request; false: there is no other. Never blocks. */
+/* Gets the next client with a valid request; false: there is none. Never blocks. */
 bool control_socket_answer(struct control_socket *d, struct client *v);
 /* Answers the client and closes its connection. `memory` is a descriptor to pass on, or
  * negative. */
 void client_reply(struct client *v, int status, int memory, size_t size, uint32_t count);
-/* The same, with `count` structs after the reply. */
+/* Answers the client with `count` structs after the reply, and closes its connection. */
 void client_reply_data(struct client *v, const void *data, size_t size, uint32_t count);
-/* The same, with a text. */
+/* Answers the client with a text, and closes its connection. */
 void client_reply_text(struct client *v, int status, const char *text);
 /* Has the client stopped waiting for the answer? */
 bool client_has_left(const struct client *v);
-/* Closes our end only: a forked copy of us, which has the connection too, will answer. */
+/* Closes the connection in this process only: a forked copy of the collector, which has it too,
+ * will answer. */
 void client_leave(struct client *v);
 
 #endif

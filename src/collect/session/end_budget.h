@@ -13,8 +13,8 @@
  * out. A step whose estimate is small (20 ms; 2 ms for a forked process) is always done.
  *
  * A busy machine takes many times as long for the same step, in processor time too. So no step
- * counts for more than twice its estimate: what is left for the next step follows from what the
- * processes have, and the same program gets the same answers on every machine.
+ * counts for more than twice its estimate. What is left for the next step then depends on the
+ * numbers of blocks and pages, and the same program gets the same steps on every machine.
  */
 #ifndef TIDE_COLLECT_SESSION_END_BUDGET_H
 #define TIDE_COLLECT_SESSION_END_BUDGET_H
@@ -24,10 +24,11 @@
 /* What is left for the next step of this process's end, in ns; UINT64_MAX: no limit. */
 uint64_t end_budget_left(const struct session *s, const struct target *t);
 
-/* Starts a step: what the calling thread uses from here to end_budget_stop counts. */
+/* Starts a step: the processor time that the calling thread uses from here to end_budget_stop
+ * counts. */
 uint64_t end_budget_start(void);
-/* Ends a step. `more_ns`: what other threads used for it. `most_ns`: what counts at most. Returns
- * what counts. */
+/* Ends a step. `more_ns` is the time that other threads used for the step. Returns the time that
+ * counts for the budget, which is at most `most_ns`. */
 uint64_t end_budget_stop(struct session *s, struct target *t, uint64_t start, uint64_t more_ns,
                          uint64_t most_ns);
 /* The most that a step counts for, given its estimate. */

@@ -1,5 +1,5 @@
 /*
- * executable: what a program file says about whether it can be recorded, before it is run or after.
+ * executable: finds out from a program file whether the program can be recorded.
  *
  * Files are opened as src/symbol opens them: a hostile file does no harm. Nothing is executed.
  */
@@ -15,31 +15,33 @@ enum executable_kind {
     EXECUTABLE_STATIC,  /* static-pie too */
     EXECUTABLE_32_BIT,
     EXECUTABLE_FOREIGN,      /* for another machine */
-    EXECUTABLE_OTHER_LOADER, /* another C library's */
+    EXECUTABLE_OTHER_LOADER, /* the loader of another C library */
     EXECUTABLE_UNKNOWN,      /* not ELF, or not readable */
 };
 
 /* Where the program's own malloc is, if it has one. */
 enum own_malloc {
     OWN_MALLOC_NONE,
-    /* Its own calls go there, whatever is preloaded; those of libraries do not. */
+    /* The program's calls go to its own malloc, whatever is preloaded; calls from libraries do
+     * not. */
     OWN_MALLOC_HIDDEN,
-    OWN_MALLOC_EXPORTED, /* all calls go there: the program comes before what is preloaded */
+    /* All calls go to the program's malloc, which comes before preloaded ones. */
+    OWN_MALLOC_EXPORTED,
 };
 
 struct executable {
     enum executable_kind kind;
     enum own_malloc own_malloc;
     bool is_go;
-    bool imports_malloc;   /* it imports malloc or another allocation function */
-    bool has_symbols;      /* it has a symbol table: own_malloc can be trusted */
-    bool has_suppressions; /* it has suppressions for LeakSanitizer (lsan_suppressions.h) */
+    bool imports_malloc;   /* the file imports malloc or another allocation function */
+    bool has_symbols;      /* the file has a symbol table: own_malloc can be trusted */
+    bool has_suppressions; /* the file has suppressions for LeakSanitizer */
     /* The name of an allocator that it has besides malloc; NULL: none is known. */
     const char *inner;
     /* For libraries, relative to their load address; 0: none. */
     uint64_t malloc_address; /* the malloc that it exports */
-    uint64_t malloc_slot;    /* where the loader puts the address of the malloc that it calls */
-    uint64_t free_slot;      /* the same for free */
+    uint64_t malloc_slot;    /* the GOT slot of the malloc that it calls */
+    uint64_t free_slot;      /* the GOT slot of the free that it calls */
 };
 
 /* Finding the kind alone is cheap; the rest reads the symbol tables. */

@@ -3,7 +3,7 @@
  *
  * The collector changes its own limits and signal handling: it needs a descriptor for each process,
  * shared memory (whose size counts as that of a file) and symbols, and it must not die of a limit
- * or of a broken pipe. The program starts with everything as it was.
+ * or of a broken pipe. The program starts with the original limits and signal handling.
  */
 #ifndef TIDE_COLLECT_SESSION_INHERITED_LIMITS_H
 #define TIDE_COLLECT_SESSION_INHERITED_LIMITS_H

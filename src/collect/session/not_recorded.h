@@ -1,6 +1,6 @@
 /*
- * not_recorded: what this recording lacks, and why, as notes in its profiles. A recording that is
- * empty or lacks a process must say so.
+ * not_recorded: finds out what is missing in a recording, and why, and adds notes about it to the
+ * profiles. A recording that is empty or lacks a process must say so.
  *
  * This module finds
  * - processes that recorded nothing; the program file shows the likely reason (executable.h)
@@ -45,8 +45,8 @@ struct left_out {
 /* A child of an attached program that executes another program. */
 struct executed_child {
     pid_t pid;
-    uint64_t stack_start; /* each exec chooses another one; 0: not yet, or not known */
-    bool is_there;        /* it was seen at this reading */
+    uint64_t stack_start; /* changes at each exec; 0: no exec yet, or not known */
+    bool is_there;        /* the child was seen at this reading of /proc */
 };
 
 /* A program file that was examined: families of processes run the same few files over and over. */
@@ -56,25 +56,26 @@ struct examined_file {
 };
 
 struct not_recorded {
-    /* Names, one per line: other programs are not reported as missing; NULL: all are. */
+    /* Names of programs, one per line: other programs are not reported as missing. NULL: all
+     * programs are. */
     const char *only;
     bool no_children; /* children are not reported as missing either */
-    bool seldom;      /* reading /proc must cost next to nothing: a quarter as often */
+    bool seldom;      /* reading /proc must cost very little: do it a quarter as often */
     uint64_t next_check_ns, next_libraries_check_ns, next_children_check_ns;
     VEC(struct examined_file) examined;
     VEC(struct unhooked_library) unhooked;
     VEC(struct silent_child) silent_children;     /* children that can never connect */
-    VEC(struct executed_child) executed_children; /* those that the last reading found */
+    VEC(struct executed_child) executed_children; /* the children that the last reading found */
     VEC(struct left_out) left_out;
-    /* Those built into the programs; complete at the end. */
+    /* Suppressions for LeakSanitizer in the programs; complete at the end. */
     VEC(struct recorded_default) suppressions;
 };
 
 /* Examines the file, once. Valid until the next call. */
 const struct executable *not_recorded_file(struct not_recorded *u, const char *path);
 
-/* A recorded process reports that it executes a program without the recorder. `why`: an enum
- * wire_out. */
+/* Handles the report of a recorded process that it executes a program without the recorder. `why`
+ * is an enum wire_out. */
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why);
 
 /* Call it at every turn of the loop; it reads /proc if that is due. */
@@ -83,8 +84,8 @@ void not_recorded_check(struct not_recorded *u, struct target *const *targets, s
 /* Reads /proc whether it is due or not. */
 void not_recorded_check_now(struct not_recorded *u, struct target *const *targets, size_t count,
                             uint64_t now_ns);
-/* Call it while the target waits before it ends: this is the last chance to see what was loaded
- * since the last reading. */
+/* Reads the libraries of a target that waits before it ends, which is the last chance to see what
+ * was loaded since the last reading. */
 void not_recorded_at_exit(struct not_recorded *u, struct target *t);
 /* Call it when the target has ended, if possible before it is reaped. */
 void not_recorded_check_ended(struct target *t);

@@ -1,12 +1,12 @@
 /*
- * output: where a recording goes: a file by a name pattern, or a command's standard input.
+ * output: writes a recording to a file with a name pattern, or to the standard input of a command.
  *
  *   %n program    %h host                            %q{VAR} environment variable
  *   %p pid        %t start time, YYYYmmdd-HHMMSS     %%      a percent sign
  *
- * The file is written under another name beside it and then renamed, so a failed write never
- * destroys an older file. Only its owner can read it. Links and files that another user may have
- * put there are neither followed nor overwritten.
+ * The file is written under a temporary name in the same folder and then renamed, so a failed write
+ * never destroys an older file. Only its owner can read it. Links and files that another user may
+ * have put there are neither followed nor overwritten.
  */
 #ifndef TIDE_COLLECT_SESSION_OUTPUT_H
 #define TIDE_COLLECT_SESSION_OUTPUT_H
@@ -22,11 +22,12 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
 /* Is it a file? Commands and devices such as /dev/null or /dev/stdout are not: they are written to
  * only once. */
 bool output_is_file(const char *name);
-/* Could a file be created there? Called before the program starts. Always 0 for what is no file. */
+/* Can a file be created with this name? Returns 0, or a negative errno; always 0 for names that are
+ * no files. Call it before the program starts. */
 int output_check(const char *name, struct err *err);
 /* Writes the bytes to a file of that name, and nowhere else. Returns 0, or a negative errno. */
 int output_write_file(const char *name, const struct strbuf *bytes);
-/* Removes what a killed process left of its output_write_file. */
+/* Removes the temporary file of a process that was killed in output_write_file. */
 void output_discard(const char *name, pid_t writer);
 /* Writes the bytes. If that fails, tries the temporary directory; *name then says where the file
  * is, or is NULL. */

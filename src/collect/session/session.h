@@ -22,9 +22,9 @@
 struct session_status {
     uint64_t elapsed_ns, live_bytes, peak_bytes, events;
     unsigned processes;
-    bool program_ended; /* its children still run */
+    bool program_ended; /* the program has ended, and its children still run */
     const char *work;   /* at the end: the current step ("finding names"); NULL: still recording */
-    size_t done, total; /* of that step; total 0: not counted */
+    size_t done, total; /* progress of this step; total 0: not counted */
 };
 
 struct session_options {
@@ -36,7 +36,7 @@ struct session_options {
     uint64_t duration_ns;
     struct perf_options sampling; /* all 0: none */
     uint64_t cpu_timer_ns;        /* --cpu=timer: CPU time between two samples; 0: no timers */
-    uint32_t cpu_signal;          /* the signal that they send; 0: any free one */
+    uint32_t cpu_signal;          /* the signal that the timers send; 0: any free one */
     /* Why there is no sampling though it was asked for; NULL: nothing to say. */
     const char *sampling_refused;
     const char *only; /* names of programs, one per line; NULL: all programs */
@@ -50,7 +50,7 @@ struct session_options {
     enum wire_on_full on_full;
     uint64_t interval_ns;
     const char *output;         /* a name pattern (output.h) */
-    uint64_t snapshot_every_ns; /* 0: only those that are asked for */
+    uint64_t snapshot_every_ns; /* 0: only snapshots on request */
     /* Receives the periodic snapshots, in a forked copy of the collector; NULL: they are written to
      * files. */
     int (*push_snapshot)(void *context, const struct strbuf *bytes, struct err *err);
@@ -61,7 +61,7 @@ struct session_options {
     bool dormant;              /* the hooks only forward until recording is started */
     bool paused;               /* recording is paused until it is resumed */
     uint64_t plant_leak_bytes; /* how many bytes each mark of the program leaks on purpose */
-    uint64_t sample_bytes;     /* one allocation per so many bytes is recorded; 0: all are */
+    uint64_t sample_bytes;     /* records one allocation per this many bytes; 0: all */
     uint64_t sample_seed;      /* for the choice of allocations */
     bool no_scan;              /* scan for leaks only on request */
     bool full_scan;            /* scan everything, however long it takes (end_budget.h) */
@@ -86,7 +86,7 @@ struct process_figures {
 struct session_result {
     int status;                  /* as a shell reports it: exit code, or 128 + signal */
     struct recording *recording; /* its processes have no figures: these are in the file */
-    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* of all processes */
+    uint64_t lost_events, truncated_stacks, incomplete_stacks; /* sums over all processes */
     VEC(struct process_figures) figures; /* one for each profile of the recording */
     char *file; /* where the file is; NULL if it could not be written anywhere */
     /* The bytes, if the recording went to a command and cannot be read again. */

@@ -1,11 +1,11 @@
 /*
- * session_state: what the files behind session.h share.
+ * session_state: the structures that the files of session.h share.
  *
  *   session.c    the loop: processes connect, are read, and end
- *   clients.c    what programs ask for themselves: to be recorded, more rings
- *   requests.c   what `tidemark ctl` and programs ask for while they are recorded
- *   saving.c     the file: at the end and at checkpoints
- *   snapshots.c  the recording so far, as a file of its own
+ *   clients.c    answers programs that connect, or need more rings
+ *   requests.c   answers other requests of `tidemark ctl` and of recorded programs
+ *   saving.c     writes the file, at the end and at checkpoints
+ *   snapshots.c  writes the recording so far as a file of its own
  */
 #ifndef TIDE_COLLECT_SESSION_SESSION_STATE_H
 #define TIDE_COLLECT_SESSION_SESSION_STATE_H
@@ -23,7 +23,7 @@
 
 /* A snapshot that a forked copy of the collector writes. */
 struct snapshot {
-    pid_t writer; /* 0: it is written */
+    pid_t writer; /* pid of the writing process; 0: the snapshot is complete */
     unsigned number;
     char *file; /* NULL: a snapshot for `tidemark top` has none */
     bool ours;  /* automatic: it may be removed (--keep) */
@@ -32,7 +32,7 @@ struct snapshot {
 /* The state of a session with a program that already ran (attached.h). */
 struct attached {
     enum { NOT_ATTACHED, ATTACHING, RECORDING, RESTORING, FINISHED, FAILED } state;
-    int pidfd; /* of the program */
+    int pidfd; /* pidfd of the program */
     bool leaving, has_asker;
     unsigned tries;      /* failed attempts to restore the program's code */
     struct client asker; /* the client that asked us to detach, and waits */
@@ -66,12 +66,14 @@ struct session {
     struct mark_on mark_on;
     uint64_t next_naming_ns, next_progress_ns;
     uint64_t next_check_ns, alone_since_ns; /* for descendants that have not connected */
-    unsigned unconnected;                   /* how many of these we wait for */
-    pid_t checkpoint;                       /* pid of the process that writes one; 0: none */
+    /* Number of these descendants that the collector waits for. */
+    unsigned unconnected;
+    pid_t checkpoint; /* pid of the process that writes one; 0: none */
     struct checkpoint_schedule checkpoints;
-    size_t checkpointed;            /* how many targets it has that are all dormant; or 0 */
+    /* Number of targets in the last checkpoint, if all are dormant; else 0. */
+    size_t checkpointed;
     uint64_t fork_ns, fork_faults;  /* how long the fork took; our page faults at that time */
-    VEC(struct snapshot) snapshots; /* those being written, and those that may be removed later */
+    VEC(struct snapshot) snapshots; /* snapshots being written, or that may be removed later */
     unsigned snapshot_count;        /* how many were begun so far */
     struct triggers triggers;       /* conditions for further snapshots */
     char *snapshot_note;            /* about the last automatic snapshot, or NULL */
@@ -128,16 +130,19 @@ void request_finish_endings(struct session *s);
 /* saving.c */
 /* Passes new nodes to naming. */
 void queue_names(struct session *s);
-/* The process has ended and others go on: packs it as the file will hold it, except its names. */
+/* Packs a process that has ended into chunks of the file, except its names, while other processes
+ * continue. */
 void put_away(struct session *s, struct target *t);
-/* Call it at every turn of the loop: packs the names too, where all have been found. */
+/* Packs the names of processes whose names have all been found. Call it at every turn of the
+ * loop. */
 void put_names_away(struct session *s);
 void checkpoint_if_due(struct session *s, uint64_t now);
-/* Call it before a fork, and after it in the parent: the copy shall have what programs have counted
- * up to now. */
+/* Call freeze_counts before a fork, and thaw_counts after it in the parent, so that the forked copy
+ * has what programs have counted up to now. */
 void freeze_counts(struct session *s);
 void thaw_counts(struct session *s);
-/* In a forked copy of the collector, whose memory does not change: makes the file as of now. */
+/* Makes the file with the current state. Call it in a forked copy of the collector, whose memory
+ * does not change. */
 void compose_copy(struct session *s, uint64_t now, struct recording *r, struct strbuf *bytes);
 int finish(struct session *s, struct session_result *result, struct err *err);
 

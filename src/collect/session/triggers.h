@@ -2,13 +2,13 @@
  * triggers: conditions under which a snapshot is taken without being asked for.
  *
  *   rss=SIZE    a process's resident memory reaches SIZE; again after it was 10 % below
- *   live+N%     the live heap of all processes is N % above what it was at the last one, or above
- *               1 MiB at first
- *   peak        the live heap of all processes is 10 % above what it ever was at one
+ *   live+N%     the live heap of all processes is N % above its value at the last snapshot, or
+ *               above 1 MiB at first
+ *   peak        the live heap of all processes is 10 % above its value at every earlier snapshot
  *   oom         memory is nearly used up: nine tenths of a memory cgroup's limit, or all but 5 % of
  *               the machine's; again after there was twice that room
  *
- * There are 10 to 100 checks a second, by what they take of the processor.
+ * There are 10 to 100 checks a second; the less processor time they take, the more.
  *
  * Called from the session's one thread.
  */
@@ -31,7 +31,7 @@ struct trigger {
     uint64_t bytes;   /* TRIGGER_RSS */
     unsigned percent; /* TRIGGER_LIVE, TRIGGER_PEAK */
     uint64_t base;    /* live heap when it last fired, in bytes */
-    bool fired;       /* it has fired, and the value has not moved away since */
+    bool fired;       /* the trigger has fired, and the value has not moved away since */
 };
 
 struct triggers {
@@ -39,13 +39,13 @@ struct triggers {
     uint64_t next_check_ns, checks;
 };
 
-/* false: the text is none of the above. */
+/* Parses a condition; false: the text is no condition. */
 bool trigger_parse(const char *text, struct trigger *out);
 /* Call it at every turn of the loop; it checks if that is due. true: a snapshot is to be taken now;
  * the reason is appended to `why`. */
 bool triggers_check(struct triggers *s, struct target *const *targets, size_t count,
                     uint64_t now_ns, struct strbuf *why);
-/* A snapshot was taken, for whatever reason: growth is measured from here on. */
+/* Notes that a snapshot was taken, for whatever reason: growth is measured from here on. */
 void triggers_taken(struct triggers *s, struct target *const *targets, size_t count);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * unhooked_libraries: libraries whose calls of malloc do not reach the recorder, and why, as notes
- * in the profiles.
+ * unhooked_libraries: finds libraries whose calls of malloc do not reach the recorder, and adds
+ * notes about them to the profiles.
  *
- * Now and then the collector reads from the living process to which functions the loader has bound
- * their calls. Calls that are not bound yet are unknown.
+ * From time to time the collector reads from the running process to which functions the loader has
+ * bound the libraries' calls. Calls that are not bound yet are unknown.
  *
  * Threads: the session's one thread. not_recorded.c calls it.
  */
@@ -17,11 +17,11 @@ struct target;
 struct not_recorded;
 
 enum unhooked_way {
-    UNHOOKED_HIDDEN, /* it has a malloc that it does not export */
-    UNHOOKED_OWN,    /* it exports a malloc, which comes after ours, yet calls it: RTLD_DEEPBIND */
-    UNHOOKED_LIBC,   /* it has no malloc, and calls libc's instead of ours: RTLD_DEEPBIND too */
-    UNHOOKED_EARLY,  /* the same, but only at first: later it was bound to ours */
-    UNHOOKED_BOUND,  /* it was bound to ours, and nothing was missed before */
+    UNHOOKED_HIDDEN, /* the library has a malloc that it does not export */
+    UNHOOKED_OWN,    /* the library exports a malloc and calls it instead of ours: RTLD_DEEPBIND */
+    UNHOOKED_LIBC,   /* the library calls libc's malloc instead of ours: RTLD_DEEPBIND */
+    UNHOOKED_EARLY,  /* the library called libc's malloc until it was bound to ours */
+    UNHOOKED_BOUND,  /* the library was bound to ours, and nothing was missed before */
 };
 
 struct unhooked_library {
@@ -30,9 +30,10 @@ struct unhooked_library {
     enum unhooked_way way;
 };
 
-/* Returns how many mappings the process has, which determines the cost. */
+/* Checks the libraries of a process. Returns the number of its mappings, which determines the
+ * cost. */
 size_t unhooked_libraries_check(struct not_recorded *u, struct target *t);
-/* The program has bound the library to our functions, whatever was seen before. */
+/* Notes that the recorder has bound the library to our functions, whatever was seen before. */
 void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const char *path,
                               bool missed);
 /* Adds the notes. */

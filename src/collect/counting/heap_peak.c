@@ -1,11 +1,68 @@
-/* Derives from the accounts what their sites had at the peak, their sizes and lifetimes, when
- * everything has been counted. */
+#include "collect/counting/heap_peak.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "collect/counting/target.h"
 
 #define CELLS_MOST 64 /* of one account: more than there are groups */
+/* record/count.c: what a thread may not have reported of its total. */
+#define PENDING_BYTES (8u << 10)
+
+/* --- when the heap is at its peak ------------------------------------------------------------- */
+
+void heap_peak_watch(struct target *t, uint64_t now_ns)
+{
+    struct wire_totals *totals = &t->header->totals;
+    uint64_t peak = atomic_load(&totals->peak_bytes), live = atomic_load(&totals->live_bytes);
+    unsigned rings = 0;
+    peak = live > peak && live - peak < INT64_MAX ? live : peak;
+    if (peak <= t->accounts.peak_seen)
+        return;
+    t->accounts.peak_seen = peak;
+    t->profile.peak_time_ns = now_ns;
+    for (size_t i = 0; i < t->readers.count; i++)
+        rings += t->readers.items[i].at != 0;
+    t->profile.peak_skew_bytes = rings > 1 ? (uint64_t)rings * PENDING_BYTES : 0;
+}
+
+void heap_peak_end_interval(struct target *t, uint32_t tick)
+{
+    struct wire_totals *totals = accounts_totals(t);
+    uint32_t seen = tick;
+    uint64_t peak = t->accounts.interval_peak_bytes;
+    t->accounts.interval_peak_bytes = 0;
+    /* No thread has noticed that the interval is over. */
+    if (atomic_compare_exchange_strong(&totals->peak_tick, &seen, tick + 1)) {
+        uint64_t live = atomic_load(&totals->live_bytes),
+                 high = atomic_exchange(&totals->interval_peak_bytes, 0);
+        peak = high > peak ? high : peak;
+        peak = live > peak && (int64_t)live > 0 ? live : peak;
+    }
+    if (peak > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = peak;
+    if (ledger_now(&t->ledger).bytes > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = ledger_now(&t->ledger).bytes;
+}
+
+void heap_peak_raise(struct target *t)
+{
+    uint64_t told = t->accounts.interval_peak_bytes, live = ledger_now(&t->ledger).bytes;
+    uint64_t high = atomic_load(&t->header->totals.interval_peak_bytes);
+    high = told > high ? told : high;
+    high = live > high ? live : high;
+    if (high > t->ledger.interval_peak_bytes)
+        t->ledger.interval_peak_bytes = high;
+}
+
+void heap_peak_restart(struct target *t)
+{
+    struct wire_totals *totals = &t->header->totals;
+    t->accounts.interval_peak_bytes = 0;
+    atomic_store(&totals->interval_peak_bytes, 0);
+}
+
+/* --- what each site had at the peak ----------------------------------------------------------- */
 
 static void take_lives(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
@@ -170,7 +227,7 @@ static uint64_t settle_at(struct target *t, uint32_t epoch)
     return live_bytes;
 }
 
-void accounts_settle_sites(struct target *t, uint64_t now_ns)
+void heap_peak_settle(struct target *t, uint64_t now_ns)
 {
     const struct wire_totals *totals = accounts_totals(t);
     uint32_t epoch = atomic_load(&totals->peak_epoch);

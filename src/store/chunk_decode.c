@@ -1,10 +1,10 @@
-#include "store/parts.h"
+#include "store/chunk_decode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/merge.h"
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #define PROCESSES_MAX 1000000 /* more in one file is damage */
 #define DEFAULTS_MAX  100
@@ -27,7 +27,7 @@ static int by_epoch(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-void parts_make_consistent(struct profile *p, struct recording *r)
+void chunks_make_consistent(struct profile *p, struct recording *r)
 {
     if (!p->nodes.count)
         *vec_push(&p->nodes) = (struct node){0};
@@ -88,15 +88,15 @@ static void take_defaults(struct cursor *c, struct recording *r)
     }
 }
 
-static const struct part *part_of(uint32_t type)
+static const struct chunk_codec *codec_of(uint32_t type)
 {
-    for (size_t i = 0; i < PARTS; i++)
-        if (part_table[i].type == type)
-            return &part_table[i];
+    for (size_t i = 0; i < CHUNK_CODECS; i++)
+        if (chunk_table[i].type == type)
+            return &chunk_table[i];
     return NULL;
 }
 
-void parts_take(const struct chunk *chunk, struct cursor *c, struct recording *r)
+void chunk_decode(const struct chunk *chunk, struct cursor *c, struct recording *r)
 {
     if (chunk->type == CHUNK_STRINGS) {
         take_strings(c, r);
@@ -116,12 +116,12 @@ void parts_take(const struct chunk *chunk, struct cursor *c, struct recording *r
     if (chunk->process == r->profiles.count)
         *vec_push(&r->profiles) = (struct profile){.exit_code = -1};
     struct profile *p = &r->profiles.items[chunk->process];
-    const struct part *part = part_of(chunk->type);
-    if (part && !part->is_there(p)) /* a part that occurs twice is harmless damage */
-        part->take(c, p);
+    const struct chunk_codec *codec = codec_of(chunk->type);
+    if (codec && !codec->is_there(p)) /* a chunk that occurs twice is harmless damage */
+        codec->take(c, p);
 }
 
-bool parts_know(uint32_t type)
+bool chunk_is_known(uint32_t type)
 {
-    return part_of(type) || type == CHUNK_DEFAULTS || type == CHUNK_STRINGS;
+    return codec_of(type) || type == CHUNK_DEFAULTS || type == CHUNK_STRINGS;
 }

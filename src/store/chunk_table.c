@@ -1,4 +1,4 @@
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #include "store/merge.h"
 
@@ -30,28 +30,28 @@ IS_THERE(spreads, p->merge && p->merge->spreads.count)
 IS_THERE(modules, p->modules.count != 0)
 IS_THERE(frames, p->frame_runs.count != 0)
 
-#define PART(name) name##_put, name##_take, name##_there
-const struct part part_table[PARTS] = {
-    {CHUNK_PROCESS, PROFILE_ENDING, PART(process), false},
-    {CHUNK_IMPORTED, PROFILE_ENDING, PART(imported), true},
-    {CHUNK_SAMPLING, PROFILE_ENDING, PART(sampling), true},
-    {CHUNK_NOTES, PROFILE_ENDING, PART(notes), true},
-    {CHUNK_THREADS, PROFILE_FIGURES, PART(threads), false},
-    {CHUNK_NODES, PROFILE_FIGURES, PART(nodes), false},
+#define CODEC(name) name##_put, name##_take, name##_there
+const struct chunk_codec chunk_table[CHUNK_CODECS] = {
+    {CHUNK_PROCESS, PROFILE_ENDING, CODEC(process), false},
+    {CHUNK_IMPORTED, PROFILE_ENDING, CODEC(imported), true},
+    {CHUNK_SAMPLING, PROFILE_ENDING, CODEC(sampling), true},
+    {CHUNK_NOTES, PROFILE_ENDING, CODEC(notes), true},
+    {CHUNK_THREADS, PROFILE_FIGURES, CODEC(threads), false},
+    {CHUNK_NODES, PROFILE_FIGURES, CODEC(nodes), false},
     {CHUNK_SITES, PROFILE_FIGURES, NULL, sites_take, sites_there, false, sites_put},
     {CHUNK_INTERVALS, PROFILE_FIGURES, NULL, intervals_take, intervals_there, false, intervals_put},
-    {CHUNK_STAMPS, PROFILE_FIGURES, PART(stamps), false},
-    {CHUNK_MARKS, PROFILE_FIGURES, PART(marks), true},
-    {CHUNK_INHERITED, PROFILE_FIGURES, PART(inherited), true},
-    {CHUNK_ATTACHED, PROFILE_FIGURES, PART(attached), true},
-    {CHUNK_LIVE, PROFILE_FIGURES, PART(live_blocks), true},
-    {CHUNK_MAPS, PROFILE_FIGURES, PART(captures), true},
-    {CHUNK_FOOTPRINTS, PROFILE_FIGURES, PART(footprints), true},
-    {CHUNK_PYTHON, PROFILE_FIGURES, PART(python), true},
-    {CHUNK_HISTOGRAMS, PROFILE_FIGURES, PART(histograms), true},
-    {CHUNK_CHAINS, PROFILE_FIGURES, PART(chain_rows), true},
-    {CHUNK_INPUTS, PROFILE_FIGURES, PART(inputs), true},
-    {CHUNK_SPREADS, PROFILE_FIGURES, PART(spreads), true},
-    {CHUNK_MODULES, PROFILE_NAMES, PART(modules), false},
-    {CHUNK_FRAMES, PROFILE_NAMES, PART(frames), false},
+    {CHUNK_STAMPS, PROFILE_FIGURES, CODEC(stamps), false},
+    {CHUNK_MARKS, PROFILE_FIGURES, CODEC(marks), true},
+    {CHUNK_INHERITED, PROFILE_FIGURES, CODEC(inherited), true},
+    {CHUNK_ATTACHED, PROFILE_FIGURES, CODEC(attached), true},
+    {CHUNK_LIVE, PROFILE_FIGURES, CODEC(live_blocks), true},
+    {CHUNK_MAPS, PROFILE_FIGURES, CODEC(captures), true},
+    {CHUNK_FOOTPRINTS, PROFILE_FIGURES, CODEC(footprints), true},
+    {CHUNK_PYTHON, PROFILE_FIGURES, CODEC(python), true},
+    {CHUNK_HISTOGRAMS, PROFILE_FIGURES, CODEC(histograms), true},
+    {CHUNK_CHAINS, PROFILE_FIGURES, CODEC(chain_rows), true},
+    {CHUNK_INPUTS, PROFILE_FIGURES, CODEC(inputs), true},
+    {CHUNK_SPREADS, PROFILE_FIGURES, CODEC(spreads), true},
+    {CHUNK_MODULES, PROFILE_NAMES, CODEC(modules), false},
+    {CHUNK_FRAMES, PROFILE_NAMES, CODEC(frames), false},
 };

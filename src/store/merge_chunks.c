@@ -1,9 +1,9 @@
 /*
- * merge_parts: the inputs of a merged recording and the spreads of its rows, as the bytes of INPT
+ * merge_chunks: the inputs of a merged recording and the spreads of its rows, as the bytes of INPT
  * and SPRD chunks (docs/FORMAT.md). INPT comes before SPRD: a spread that points beyond the inputs
  * is damage.
  */
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #include <stdlib.h>
 #include <string.h>

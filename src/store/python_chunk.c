@@ -2,7 +2,7 @@
  * python_part: what is known about the interpreter of a process, as the bytes of a PYTH chunk
  * (docs/FORMAT.md).
  */
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #define READING_BYTES_LEAST 5 /* the fewest bytes that one can take */
 

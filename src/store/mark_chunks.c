@@ -1,4 +1,4 @@
-#include "store/part_table.h"
+#include "store/chunk_table.h"
 
 #include <string.h>
 
