@@ -251,8 +251,7 @@ unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNC
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Reports that the interpreter is about to free its objects. */
 void recorder_python_ends(void);
-/* Reports that a library was bound to our hooks. `missed`: it may have called libc directly
- * before. */
+/* Reports that a library was bound to our hooks. `missed`: it may have called libc before. */
 void recorder_bound(const char *path, bool missed);
 /* Reports that a program is executed without the recorder. */
 void recorder_left_out(const char *path, enum wire_out why);
