@@ -222,10 +222,25 @@ static void add_cut(struct strbuf *out, const char *s, size_t size, size_t width
         strbuf_puts(out, "...");
 }
 
+/* The offset at the end of "library+0x1234", the name of a function without a symbol; NULL: it is
+ * another name. */
+static const char *offset_of(const char *name)
+{
+    const char *plus = strrchr(name, '+');
+    bool hex = plus && strncmp(plus, "+0x", 3) == 0 && plus[3];
+    return hex && strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3) ? plus : NULL;
+}
+
 void name_shorten(struct strbuf *out, const char *name, size_t width)
 {
     if (columns(name, strlen(name)) <= width) {
         strbuf_puts(out, name);
+        return;
+    }
+    const char *offset = offset_of(name); /* the library's name alone is no function */
+    if (offset && strlen(offset) + 4 <= width) {
+        add_cut(out, name, (size_t)(offset - name), width - strlen(offset));
+        strbuf_puts(out, offset);
         return;
     }
     struct name_part bare = name_bare(name);
