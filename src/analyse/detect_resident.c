@@ -22,9 +22,6 @@
 #define MAPPED_SLACK 1.1
 #define KEPT_BYTES   (4 * MIB)
 #define KEPT_SHARE   0.25 /* of anonymous memory */
-#define PINNED_SHARE 0.25 /* share of the kept memory that live blocks must keep */
-/* Share that the blocks of one function must keep: otherwise nobody in particular does. */
-#define PIN_SHARE 0.1
 /* The last moment is used if it reaches this share of the highest. */
 #define RECENT_SHARE 0.9
 /* If no moment reaches this share of resident memory, the one with the highest RSS is used. */
@@ -305,27 +302,20 @@ static void add_retained(struct findings *f, int64_t bytes)
     measure_release(&had);
 }
 
-static void add_fragmented(struct findings *f, int64_t bytes)
+/* Adds a finding that names the function whose blocks keep most of `kept` bytes. */
+static void add_fragmented(struct findings *f, const struct growth_account *account, int64_t kept)
 {
     const struct profile *p = f->places.total.profile;
-    struct growth_account account;
-    growth_account_init(&account, &f->places, 0);
-    const struct growth_pin *pin =
-        account.pins.count && account.last == f->basis.footprint ? account.pins.items : NULL;
-    if (pin && (double)pin->pinned_bytes >= PIN_SHARE * (double)bytes) {
-        struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
-        for (size_t i = 0; i < account.last->pin_count; i++) {
-            const struct pin *each = &p->pins.items[account.last->first_pin + i];
-            sites[each->site].amount = (int64_t)each->pinned;
-        }
-        struct finding *n = add(f, FINDING_FRAGMENTED, pin->place, sites, bytes);
-        n->freed_bytes = pin->pinned_bytes;
-        n->pinning_bytes = pin->bytes;
-        free(sites);
-    } else {
-        add_retained(f, bytes);
+    const struct growth_pin *pin = account->pins.items;
+    struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
+    for (size_t i = 0; i < account->last->pin_count; i++) {
+        const struct pin *each = &p->pins.items[account->last->first_pin + i];
+        sites[each->site].amount = (int64_t)each->pinned;
     }
-    growth_account_release(&account);
+    struct finding *n = add(f, FINDING_FRAGMENTED, pin->place, sites, pin->pinned_bytes);
+    n->kept_bytes = kept;
+    n->pinning_bytes = pin->bytes;
+    free(sites);
 }
 
 static void add_kept(struct findings *f)
@@ -339,10 +329,15 @@ static void add_kept(struct findings *f)
         all += l->parts[anonymous[i]];
     if (kept < KEPT_BYTES || (double)kept < KEPT_SHARE * (double)all)
         return;
-    if ((double)l->parts[PART_HELD] >= PINNED_SHARE * (double)kept)
-        add_fragmented(f, (int64_t)kept);
+    struct growth_account account;
+    growth_account_init(&account, &f->places, 0);
+    bool fragmented = account.last == l && growth_account_is_fragmented(
+                                               &account, (double)l->parts[PART_HELD], (double)kept);
+    if (fragmented)
+        add_fragmented(f, &account, (int64_t)kept);
     else
         add_retained(f, (int64_t)kept);
+    growth_account_release(&account);
 }
 
 void detect_resident(struct findings *f, const struct recording *r, const struct query *q)
