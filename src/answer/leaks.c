@@ -100,14 +100,12 @@ static const struct column_def columns[] = {
     {"bytes", NULL, COLUMN_BYTES, LEAK(bytes)},
     {"count", NULL, COLUMN_COUNT, LEAK(blocks)},
     {"usable_bytes", NULL, COLUMN_BYTES, .get = get_if_known, .number = LEAK_USABLE},
-    {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .optional = true,
-     .csv_if = COLUMN_NEVER},
-    {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1,
-     .csv_if = COLUMN_NEVER},
+    {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .optional = true},
+    {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1},
     {"untouched_bytes", NULL, COLUMN_BYTES, .get = get_untouched},
     {"first_ns", NULL, COLUMN_TIME, .get = get_if_known, .number = LEAK_FIRST},
     {"last_ns", NULL, COLUMN_TIME, .get = get_if_known, .number = LEAK_LAST},
-    {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
+    {"grew", NULL, COLUMN_WORD, .get = get_grew},
     {"thread", NULL, COLUMN_TITLE, .get = get_thread},
     {"threads", NULL, COLUMN_COUNT, .get = get_if_known, .number = LEAK_THREADS},
     {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
@@ -201,7 +199,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_totals_of(&j, l);
     json_python(&j, l);
     json_attached(&j, l->profile);
-    leak_others_json(&j, leaks_of_others(l));
+    leak_others_json(&j, leaks_of_others(l, 0));
     json_ignored(&j, &l->left_out);
     json_processes(&j, l->recording, l->profile);
     json_u64(&j, "leaks_left_out", l->list.left_out.places);

@@ -162,8 +162,7 @@ static void test_touched_mapping(void **state)
         add_stamp(&m, i, MIB, (5 + i) * MIB + i * 64 * KIB, 5 * MIB);
         if (i % 20 != 1 && i != STAMPS)
             continue;
-        struct footprint *f =
-            add_footprint(&m, i * SECOND, (10 + i) * MIB + i * 64 * KIB, MIB);
+        struct footprint *f = add_footprint(&m, i * SECOND, (10 + i) * MIB + i * 64 * KIB, MIB);
         f->parts[PART_MAPPED] = i * MIB;
         f->parts[PART_STACKS] = i * 64 * KIB;
         f->parts[PART_TEXT] = 5 * MIB;
