@@ -166,14 +166,22 @@ static int by_amount(const void *a, const void *b, void *sums)
  * more anonymous memory beyond live blocks, its moment is used. */
 struct mapped_moment {
     uint64_t time_ns, rss_bytes, bytes;
+    uint64_t most_bytes; /* of one kind: a single mapping is anonymous, shared or of a file */
     bool shared;
 };
+
+static uint64_t most_of_one_kind(const struct footprint *l)
+{
+    uint64_t most = l->parts[PART_MAPPED];
+    most = l->parts[PART_SHARED] > most ? l->parts[PART_SHARED] : most;
+    return l->parts[PART_FILES] > most ? l->parts[PART_FILES] : most;
+}
 
 static struct mapped_moment find_mapped_moment(const struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
     const struct footprint *l = f->basis.footprint;
-    struct mapped_moment best = {l->time_ns, l->rss_bytes, mappings_of(l),
+    struct mapped_moment best = {l->time_ns, l->rss_bytes, mappings_of(l), most_of_one_kind(l),
                                  l->parts[PART_SHARED] >= mappings_of(l) / 2};
     uint64_t kept = l->parts[PART_FREE] + l->parts[PART_HELD];
     for (size_t i = 0; i < p->stamps.count; i++) {
@@ -181,8 +189,8 @@ static struct mapped_moment find_mapped_moment(const struct findings *f)
         if (s->anon_bytes <= s->live_bytes + kept ||
             s->anon_bytes - s->live_bytes - kept <= best.bytes + best.bytes / 4)
             continue;
-        best = (struct mapped_moment){s->time_ns, s->rss_bytes,
-                                      s->anon_bytes - s->live_bytes - kept, false};
+        uint64_t bytes = s->anon_bytes - s->live_bytes - kept;
+        best = (struct mapped_moment){s->time_ns, s->rss_bytes, bytes, bytes, false};
     }
     return best;
 }
@@ -226,6 +234,8 @@ static void share_out(struct findings *f, const struct mapped_moment *l, struct 
     for (uint32_t k = 0; k < f->mapped.count; k++) {
         uint32_t i = order[k];
         int64_t bytes = sums[i].amount < left ? sums[i].amount : left;
+        if (sums[i].count == 1 && bytes > (int64_t)l->most_bytes)
+            bytes = (int64_t)l->most_bytes;
         double slope = grows_by(f, i);
         if (!is_much(bytes, l, slope > 0))
             continue;
