@@ -142,6 +142,18 @@ static enum growth_part most_of_gain(const struct growth *g)
     return all.parts[most] >= all.rss / 2 ? (enum growth_part)most : GROWTH_PARTS;
 }
 
+/* Did functions gain at least half of what the live heap rose by? They are compared from a later
+ * moment on if the heap rose most at first. */
+static bool functions_made_rise(const struct growth *g)
+{
+    double gained = 0, rise = growth_last(g, GROWTH_LIVE) - g->series[GROWTH_LIVE][0];
+    for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
+        const struct growth_site *s = growth_site_at(g, i);
+        gained += s->domain == DOMAIN_HEAP && s->bytes > 0 ? (double)s->bytes : 0;
+    }
+    return gained >= rise / 2;
+}
+
 /* Names functions only if they caused the rise that the first sentence describes. */
 static bool name_functions_of_rise(const struct growth *g, struct strbuf *out)
 {
@@ -155,6 +167,8 @@ static bool name_functions_of_rise(const struct growth *g, struct strbuf *out)
     }
     switch (line) {
     case GROWTH_LIVE:
+        if (risen == GROWTH_LIVE && !functions_made_rise(g))
+            return false;
         return name_functions(g, DOMAIN_HEAP, false, out) ||
                (risen == GROWTH_LINES && name_functions(g, DOMAIN_MAPPED, false, out));
     case GROWTH_ARENAS:
@@ -268,9 +282,10 @@ static void leak_words(const struct growth *g, struct strbuf *out)
 static void growth_words(const struct growth *g, struct strbuf *out)
 {
     enum growth_part most = growth_main_part(g);
-    const char *reach = g->all_freed ? ", and frees it after the last one"
-                        : g->scan    ? ", and something still points to it"
-                                     : ", not classified as lost or reachable";
+    const char *reach =
+        g->all_freed ? g->mark ? ", and frees it after the last one" : ", and frees it at its end"
+        : g->scan    ? ", and something still points to it"
+                     : ", not classified as lost or reachable";
     if (growth_grows(g, GROWTH_POOLS)) {
         more_words(g, "Its pools have", " more", "", out);
     } else if (most == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS)) {
@@ -338,7 +353,10 @@ static void rise_words(const struct growth *g, struct strbuf *out)
     } else if (t->model == TREND_RAMP && t->slope > 0) {
         /* It rises steadily, and yet there is no verdict: it may be the recorder's own memory, for
          * example. */
-        if (!g->mark)
+        if (t->skipped && t->warm_up >= (y[g->count - 1] - y[0]) / 2) {
+            say(out, ", %B of it up to ", t->warm_up);
+            growth_moment(g, t->skipped, out);
+        } else if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
         else if (!t->sure)
             strbuf_puts(out, ", too unsteadily to tell whether it goes on");

@@ -298,6 +298,34 @@ static void test_overloads_are_named_once(void **state)
     told_release(&t, &m);
 }
 
+/* The heap grows by a MiB a second, and all of it is freed between the last stamp and the end. The
+ * function is named with what it gained, and findings call that a peak, not growth. */
+static void test_freed_after_the_last_stamp(void **state)
+{
+    (void)state;
+    struct made m = make();
+    for (uint64_t i = 1; i <= STAMPS; i++) {
+        fx_interval(m.profile, i * SECOND, i * MIB);
+        fx_row(m.profile, m.sites[0], MIB, 1, 0, 0);
+        add_stamp(&m, i, i * MIB, (10 + i) * MIB, 20 * MIB);
+    }
+    fx_interval(m.profile, (STAMPS + 1) * SECOND, STAMPS * MIB);
+    fx_row(m.profile, m.sites[0], MIB, 0, STAMPS, 0);
+    m.profile->peak_bytes = STAMPS * MIB;
+    struct told t = tell(&m);
+    expect_verdict(&t, "growth");
+    expect_words(&t, "It keeps 1.0 MiB per second more, and frees it at its end: main, app.c:10.");
+    assert_int_equal(t.growth.sites.count, 1);
+    assert_int_equal(t.growth.sites.items[0].bytes, (STAMPS - 1) * MIB);
+    struct query q = {.top = QUERY_ALL};
+    struct findings f;
+    assert_int_equal(findings_init(&f, m.recording, &q, NULL), 0);
+    for (size_t i = 0; i < f.list.count; i++)
+        assert_int_not_equal(f.list.items[i].kind, FINDING_GROWTH);
+    findings_release(&f);
+    told_release(&t, &m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_code_is_not_shared_memory),
         cmocka_unit_test(test_fragmentation_or_retention),
         cmocka_unit_test(test_overloads_are_named_once),
+        cmocka_unit_test(test_freed_after_the_last_stamp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
