@@ -51,6 +51,14 @@ def test_forked_child_has_its_own_profile(t, how):
     t.equal("parent's blocks in the child", by_pid(t, profile, child["pid"], "in_parent"), (0, 0))
 
 
+def test_workers_are_named_by_the_titles_they_set(t):
+    """Their arguments are their parent's until then; one that is killed has its title, too."""
+    profile = t.record(t.build("titled_workers.c", "-O1"), "one", "two")
+    commands = sorted(p["command"] for p in t.report(profile)["processes"])
+    t.equal("titles", commands[1:], [["pool: worker %d" % i] for i in (1, 2, 3)])
+    t.equal("their parent's arguments", commands[0][1:], ["one", "two"])
+
+
 def test_exec_keeps_what_came_before(t):
     profile = t.record(t.build("families.c", "-O1"), "exec", status=5)
     report = t.report(profile)
