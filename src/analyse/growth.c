@@ -366,12 +366,13 @@ static void begin(struct growth *g, const char *mark)
     make_series(g, p);
 }
 
-/* The number of intervals up to which functions are compared. Between the last stamp and the end of
- * its work a program may free what the stamps still show, so the highest live heap there counts. */
+/* The number of intervals up to which functions are compared. About the last stamp, which lags behind
+ * the program, and the end of its work a program may free what the stamps still show. So the highest
+ * live heap since the stamp before it counts. */
 static size_t until_highest(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
-    size_t begin = g->count ? g->intervals[g->count - 1] : 0, end = work_end(p), best = begin;
+    size_t begin = g->count > 1 ? g->intervals[g->count - 2] : 0, end = work_end(p), best = begin;
     int64_t live = 0, highest = 0;
     for (size_t i = begin; i < end && begin; i++) {
         const struct interval *v = &p->intervals.items[i];

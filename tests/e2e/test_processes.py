@@ -1,6 +1,7 @@
 """Children, other programs, and what happens when the collector is slow or dies."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -57,6 +58,9 @@ def test_workers_are_named_by_the_titles_they_set(t):
     commands = sorted(p["command"] for p in t.report(profile)["processes"])
     t.equal("titles", commands[1:], [["pool: worker %d" % i] for i in (1, 2, 3)])
     t.equal("their parent's arguments", commands[0][1:], ["one", "two"])
+    text = t.run("report", profile)[0]
+    t.true("in the tree", all("'pool: worker %d'" % i in text for i in (1, 2, 3)), text)
+    t.true("the program's name", re.search(r"this is about \d+, titled_workers, which has the highest peak", text), text)
 
 
 def test_exec_keeps_what_came_before(t):
