@@ -252,6 +252,12 @@ static void more_words(const struct growth *g, const char *what, const char *mor
     strbuf_puts(out, then);
 }
 
+/* Most of it may have been lost at once: a rate would promise that it goes on. */
+static bool is_uneven(const struct trend *t)
+{
+    return t->model == TREND_STEPS && !t->steady;
+}
+
 static void leak_words(const struct growth *g, struct strbuf *out)
 {
     const struct trend *t = &g->cause;
@@ -268,7 +274,7 @@ static void leak_words(const struct growth *g, struct strbuf *out)
         if (t->rises > 1)
             say(out, ", %B per %s on average",
                 (lost[end] - lost[begin]) / growth_span(g, begin, end), growth_per(g));
-    } else if (!g->mark && growth_span(g, begin, end) < SECONDS_LEAST) {
+    } else if (!g->mark && (growth_span(g, begin, end) < SECONDS_LEAST || is_uneven(t))) {
         say(out, "It leaked %B in %T", lost[end] - lost[begin],
             g->stamp[end]->time_ns - g->stamp[begin]->time_ns);
     } else {

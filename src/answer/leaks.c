@@ -100,15 +100,21 @@ static const struct column_def columns[] = {
     {"bytes", NULL, COLUMN_BYTES, LEAK(bytes)},
     {"count", NULL, COLUMN_COUNT, LEAK(blocks)},
     {"usable_bytes", NULL, COLUMN_BYTES, .get = get_if_known, .number = LEAK_USABLE},
-    {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .optional = true},
-    {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1},
+    {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .optional = true,
+     .csv_if = COLUMN_NEVER},
+    {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .optional = true, .number = 1,
+     .csv_if = COLUMN_NEVER},
     {"untouched_bytes", NULL, COLUMN_BYTES, .get = get_untouched},
     {"first_ns", NULL, COLUMN_TIME, .get = get_if_known, .number = LEAK_FIRST},
     {"last_ns", NULL, COLUMN_TIME, .get = get_if_known, .number = LEAK_LAST},
-    {"grew", NULL, COLUMN_WORD, .get = get_grew},
+    {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
     {"thread", NULL, COLUMN_TITLE, .get = get_thread},
     {"threads", NULL, COLUMN_COUNT, .get = get_if_known, .number = LEAK_THREADS},
     {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
+    /* In CSV these come last: scripts may count columns. */
+    {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .json_if = COLUMN_NEVER},
+    {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .number = 1, .json_if = COLUMN_NEVER},
+    {"grew", NULL, COLUMN_WORD, .get = get_grew, .json_if = COLUMN_NEVER},
 };
 
 static struct rows rows_of(const struct listed *l)

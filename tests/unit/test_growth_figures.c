@@ -121,33 +121,53 @@ static struct footprint *add_footprint(struct made *m, uint64_t time_ns, uint64_
     return f;
 }
 
-/* 100 KiB are lost every ten seconds, in steps, and RSS is higher by 20 MiB from the twelfth stamp
- * on: the rate of what is lost is the same in both sentences, however small it is. */
+/* Blocks are lost every ten seconds, in steps, and RSS is higher by 20 MiB from the twelfth stamp
+ * on. */
+static struct told loses_in_steps(struct made *m, uint64_t largest, uint64_t others)
+{
+    uint64_t lost = 0;
+    *vec_push(&m->profile->scans) =
+        (struct scan){.kind = SCAN_END, .time_ns = (STAMPS + 1) * SECOND - 1};
+    for (uint64_t i = 1; i <= STAMPS; i++) {
+        uint64_t bytes = i == 35 ? largest : others;
+        fx_interval(m->profile, i * SECOND, 20 * MIB);
+        if (i % 10 == 5) {
+            fx_row(m->profile, m->sites[0], bytes, 1, 0, 0);
+            *vec_push(&m->profile->live) = (struct live_row){.site = m->sites[0],
+                                                             .interval = (uint32_t)i - 1,
+                                                             .reach = REACH_LOST,
+                                                             .blocks = 1,
+                                                             .bytes = bytes,
+                                                             .first_ns = i * SECOND - 1,
+                                                             .last_ns = i * SECOND - 1};
+            lost += bytes;
+        }
+        add_stamp(m, i, MIB + lost, (10 + i / 12 + (i >= 12 ? 20 : 0)) * MIB + lost, 5 * MIB);
+    }
+    vec_last(&m->profile->scans)->row_count = m->profile->live.count;
+    return tell(m);
+}
+
+/* The rate of what is lost is the same in both sentences, however small it is. */
 static void test_leak_in_steps(void **state)
 {
     (void)state;
     struct made m = make();
-    *vec_push(&m.profile->scans) =
-        (struct scan){.kind = SCAN_END, .time_ns = (STAMPS + 1) * SECOND - 1};
-    for (uint64_t i = 1; i <= STAMPS; i++) {
-        fx_interval(m.profile, i * SECOND, 20 * MIB);
-        if (i % 10 == 5) {
-            fx_row(m.profile, m.sites[0], 100 * KIB, 1, 0, 0);
-            *vec_push(&m.profile->live) = (struct live_row){.site = m.sites[0],
-                                                            .interval = (uint32_t)i - 1,
-                                                            .reach = REACH_LOST,
-                                                            .blocks = 1,
-                                                            .bytes = 100 * KIB,
-                                                            .first_ns = i * SECOND - 1,
-                                                            .last_ns = i * SECOND - 1};
-        }
-        uint64_t lost = (i + 5) / 10 * 100 * KIB;
-        add_stamp(&m, i, MIB + lost, (10 + i / 12 + (i >= 12 ? 20 : 0)) * MIB + lost, 5 * MIB);
-    }
-    vec_last(&m.profile->scans)->row_count = m.profile->live.count;
-    struct told t = tell(&m);
+    struct told t = loses_in_steps(&m, 100 * KIB, 100 * KIB);
     expect_verdict(&t, "leak");
     expect_words(&t, "It leaks 10.2 KiB per second: main"); /* 600 KiB in 59 s */
+    expect_words(&t, "= 10.2 KiB lost");
+    told_release(&t, &m);
+}
+
+/* A rate would promise that it goes on. */
+static void test_leak_mostly_at_once(void **state)
+{
+    (void)state;
+    struct made m = make();
+    struct told t = loses_in_steps(&m, 595 * KIB, KIB);
+    expect_verdict(&t, "leak");
+    expect_words(&t, "It leaked 600.0 KiB in 59.000 s: main");
     expect_words(&t, "= 10.2 KiB lost");
     told_release(&t, &m);
 }
@@ -331,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_live_heap_with_noise),
         cmocka_unit_test(test_leak_in_steps),
+        cmocka_unit_test(test_leak_mostly_at_once),
         cmocka_unit_test(test_touched_mapping),
         cmocka_unit_test(test_code_is_not_shared_memory),
         cmocka_unit_test(test_fragmentation_or_retention),
