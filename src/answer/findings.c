@@ -492,9 +492,8 @@ static const struct column_def columns[] = {
     {"indirect_count", NULL, COLUMN_COUNT, SUM(led_count), .known = is_leak, .optional = true},
     {"worth", NULL, COLUMN_REAL, SUM(worth)},
     PLACED_FUNCTION,
-    {"for", NULL, COLUMN_WORD, .json = put_own},
+    {"for", NULL, COLUMN_WORDS, .get = get_own, .json = put_own},
     PLACED_STACK,
-    {"for", NULL, COLUMN_WORDS, .get = get_own, .json_if = COLUMN_NEVER},
 };
 
 static struct rows rows_of(const struct listed *l, size_t most)

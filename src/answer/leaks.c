@@ -110,11 +110,11 @@ static const struct column_def columns[] = {
     {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
     {"thread", NULL, COLUMN_TITLE, .get = get_thread},
     {"threads", NULL, COLUMN_COUNT, .get = get_if_known, .number = LEAK_THREADS},
-    {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
-    /* In CSV these come last: scripts may count columns. */
+    /* In CSV these come after the older columns, and the stack last: scripts may count columns. */
     {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .json_if = COLUMN_NEVER},
     {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .number = 1, .json_if = COLUMN_NEVER},
     {"grew", NULL, COLUMN_WORD, .get = get_grew, .json_if = COLUMN_NEVER},
+    {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
 };
 
 static struct rows rows_of(const struct listed *l)

@@ -75,7 +75,7 @@ static bool frees_others(const void *answer)
 #define LINE(member)   FIELD(struct timeline_line, member)
 #define THREAD(member) FIELD_OF(struct timeline_line, info, struct thread, member)
 
-/* In the order of the text; in CSV, columns that were added later come last. */
+/* In the order of the text; in CSV, what a thread freed of others comes last. */
 static const struct column_def columns[] = {
     {NULL, "thread", COLUMN_TITLE, LINE(name)},
     {NULL, "highest", COLUMN_BYTES, LINE(highest_bytes)},
@@ -109,11 +109,11 @@ static const struct column_def columns[] = {
     {"peak_share", NULL, COLUMN_PERCENT, .get = get_share, .csv_if = COLUMN_NEVER},
     {"highest_bytes", NULL, COLUMN_BYTES, LINE(highest_bytes)},
     {"highest_ns", NULL, COLUMN_TIME, LINE(highest_ns)},
-    {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes), .json_if = COLUMN_NEVER},
-    {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks), .json_if = COLUMN_NEVER},
     {"frees", NULL, COLUMN_COUNT, .get = get_frees, .json_if = COLUMN_NEVER},
     {"allocations_per_second", NULL, COLUMN_REAL, .get = get_rate, .json_if = COLUMN_NEVER},
     {"peak_share", NULL, COLUMN_PERCENT, .get = get_share, .json_if = COLUMN_NEVER},
+    {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes), .json_if = COLUMN_NEVER},
+    {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks), .json_if = COLUMN_NEVER},
     {"live", NULL, COLUMN_WORDS, .json = json_line, .number = 0},
     {"allocated", NULL, COLUMN_WORDS, .json = json_line, .number = 1},
     {"freed_of_others", NULL, COLUMN_WORDS, .json = json_line, .number = 2},
