@@ -8,8 +8,9 @@
 #include "analyse/detect.h"
 #include "analyse/growth.h"
 
-#define TIME_BYTES (1 * MIB)
-#define TIME_SHARE 0.25
+#define TIME_BYTES  (1 * MIB)
+#define TIME_SHARE  0.25
+#define FREED_SHARE 0.5 /* this share of what a function gained */
 
 static bool is_worth_it(const struct growth *g, const struct growth_site *s, uint64_t of_bytes)
 {
@@ -29,9 +30,15 @@ static void describe(struct finding *n, const struct growth *g, const struct gro
     n->freed_bytes = s->freed_bytes;
 }
 
+/* Without marks, a program that frees at its end what it has built up has a peak, no growth. */
+static bool is_freed_at_end(const struct growth *g, const struct growth_site *s)
+{
+    return !g->mark && (double)s->freed_bytes >= FREED_SHARE * (double)s->bytes;
+}
+
 static void add(struct findings *f, const struct growth *g, const struct growth_site *s)
 {
-    if (!is_worth_it(g, s, f->basis.peak_bytes))
+    if (!is_worth_it(g, s, f->basis.peak_bytes) || is_freed_at_end(g, s))
         return;
     double share = share_of(s->bytes, f->basis.peak_bytes);
     struct window grown = {.since = {.intervals = g->since}, .at = {.intervals = g->until}};

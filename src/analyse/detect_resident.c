@@ -22,9 +22,6 @@
 #define MAPPED_SLACK 1.1
 #define KEPT_BYTES   (4 * MIB)
 #define KEPT_SHARE   0.25 /* of anonymous memory */
-#define PINNED_SHARE 0.25 /* share of the kept memory that live blocks must keep */
-/* Share that the blocks of one function must keep: otherwise nobody in particular does. */
-#define PIN_SHARE 0.1
 /* The last moment is used if it reaches this share of the highest. */
 #define RECENT_SHARE 0.9
 /* If no moment reaches this share of resident memory, the one with the highest RSS is used. */
@@ -169,14 +166,22 @@ static int by_amount(const void *a, const void *b, void *sums)
  * more anonymous memory beyond live blocks, its moment is used. */
 struct mapped_moment {
     uint64_t time_ns, rss_bytes, bytes;
+    uint64_t most_bytes; /* of one kind: a single mapping is anonymous, shared or of a file */
     bool shared;
 };
+
+static uint64_t most_of_one_kind(const struct footprint *l)
+{
+    uint64_t most = l->parts[PART_MAPPED];
+    most = l->parts[PART_SHARED] > most ? l->parts[PART_SHARED] : most;
+    return l->parts[PART_FILES] > most ? l->parts[PART_FILES] : most;
+}
 
 static struct mapped_moment find_mapped_moment(const struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
     const struct footprint *l = f->basis.footprint;
-    struct mapped_moment best = {l->time_ns, l->rss_bytes, mappings_of(l),
+    struct mapped_moment best = {l->time_ns, l->rss_bytes, mappings_of(l), most_of_one_kind(l),
                                  l->parts[PART_SHARED] >= mappings_of(l) / 2};
     uint64_t kept = l->parts[PART_FREE] + l->parts[PART_HELD];
     for (size_t i = 0; i < p->stamps.count; i++) {
@@ -184,8 +189,8 @@ static struct mapped_moment find_mapped_moment(const struct findings *f)
         if (s->anon_bytes <= s->live_bytes + kept ||
             s->anon_bytes - s->live_bytes - kept <= best.bytes + best.bytes / 4)
             continue;
-        best = (struct mapped_moment){s->time_ns, s->rss_bytes,
-                                      s->anon_bytes - s->live_bytes - kept, false};
+        uint64_t bytes = s->anon_bytes - s->live_bytes - kept;
+        best = (struct mapped_moment){s->time_ns, s->rss_bytes, bytes, bytes, false};
     }
     return best;
 }
@@ -229,6 +234,8 @@ static void share_out(struct findings *f, const struct mapped_moment *l, struct 
     for (uint32_t k = 0; k < f->mapped.count; k++) {
         uint32_t i = order[k];
         int64_t bytes = sums[i].amount < left ? sums[i].amount : left;
+        if (sums[i].count == 1 && bytes > (int64_t)l->most_bytes)
+            bytes = (int64_t)l->most_bytes;
         double slope = grows_by(f, i);
         if (!is_much(bytes, l, slope > 0))
             continue;
@@ -305,27 +312,20 @@ static void add_retained(struct findings *f, int64_t bytes)
     measure_release(&had);
 }
 
-static void add_fragmented(struct findings *f, int64_t bytes)
+/* Adds a finding that names the function whose blocks keep most of `kept` bytes. */
+static void add_fragmented(struct findings *f, const struct growth_account *account, int64_t kept)
 {
     const struct profile *p = f->places.total.profile;
-    struct growth_account account;
-    growth_account_init(&account, &f->places, 0);
-    const struct growth_pin *pin =
-        account.pins.count && account.last == f->basis.footprint ? account.pins.items : NULL;
-    if (pin && (double)pin->pinned_bytes >= PIN_SHARE * (double)bytes) {
-        struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
-        for (size_t i = 0; i < account.last->pin_count; i++) {
-            const struct pin *each = &p->pins.items[account.last->first_pin + i];
-            sites[each->site].amount = (int64_t)each->pinned;
-        }
-        struct finding *n = add(f, FINDING_FRAGMENTED, pin->place, sites, bytes);
-        n->freed_bytes = pin->pinned_bytes;
-        n->pinning_bytes = pin->bytes;
-        free(sites);
-    } else {
-        add_retained(f, bytes);
+    const struct growth_pin *pin = account->pins.items;
+    struct value *sites = xcalloc(p->sites.count + 1, sizeof *sites);
+    for (size_t i = 0; i < account->last->pin_count; i++) {
+        const struct pin *each = &p->pins.items[account->last->first_pin + i];
+        sites[each->site].amount = (int64_t)each->pinned;
     }
-    growth_account_release(&account);
+    struct finding *n = add(f, FINDING_FRAGMENTED, pin->place, sites, pin->pinned_bytes);
+    n->kept_bytes = kept;
+    n->pinning_bytes = pin->bytes;
+    free(sites);
 }
 
 static void add_kept(struct findings *f)
@@ -339,10 +339,15 @@ static void add_kept(struct findings *f)
         all += l->parts[anonymous[i]];
     if (kept < KEPT_BYTES || (double)kept < KEPT_SHARE * (double)all)
         return;
-    if ((double)l->parts[PART_HELD] >= PINNED_SHARE * (double)kept)
-        add_fragmented(f, (int64_t)kept);
+    struct growth_account account;
+    growth_account_init(&account, &f->places, 0);
+    bool fragmented = account.last == l && growth_account_is_fragmented(
+                                               &account, (double)l->parts[PART_HELD], (double)kept);
+    if (fragmented)
+        add_fragmented(f, &account, (int64_t)kept);
     else
         add_retained(f, (int64_t)kept);
+    growth_account_release(&account);
 }
 
 void detect_resident(struct findings *f, const struct recording *r, const struct query *q)

@@ -9,8 +9,9 @@
  */
 #define PAIR_NS     40
 #define CHURN_COUNT 100000
-#define CHURN_SHARE 0.05 /* of the time, */
-#define CHURN_ALL   0.5  /* or of all allocations */
+#define CHURN_SHARE 0.05 /* of the time; */
+#define CHURN_ALL   0.5  /* if it is this share of all allocations, */
+#define CHURN_LEAST 0.01 /* this share of the time is enough */
 #define CHURN_OWN   0.5  /* of the function's allocations */
 
 #define BLOCK_HEADER   8 /* what allocators that have headers take for each block */
@@ -30,8 +31,8 @@ void detect_churn(struct findings *f)
         int64_t count = places[i].count;
         double share = share_of(count, p->duration_ns) * PAIR_NS;
         f->basis.temporary_share += share;
-        bool much = share >= CHURN_SHARE ||
-                    (double)count >= CHURN_ALL * (double)f->places.total.tree.sum.count;
+        bool most = (double)count >= CHURN_ALL * (double)f->places.total.tree.sum.count;
+        bool much = share >= (most ? CHURN_LEAST : CHURN_SHARE);
         if (count < CHURN_COUNT || !much || (double)count < CHURN_OWN * (double)all[i].count)
             continue;
         struct finding *n = detect_add(f, FINDING_CHURN, i, temporary.sites, share);

@@ -56,6 +56,7 @@ struct finding {
     uint64_t moment_ns; /* mapped, retained, fragmented: the time of the footprint */
     enum finding_mapped mapped;
     bool at_most;              /* mapped: an upper bound; how much of it is resident is not known */
+    int64_t kept_bytes;        /* fragmented: all free memory that the allocator keeps */
     int64_t pinning_bytes;     /* fragmented: bytes of the blocks that keep the pages */
     const struct chain *chain; /* chain: all its figures, in `chains` */
 };

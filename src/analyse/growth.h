@@ -68,8 +68,15 @@ enum growth_part {
 /* Bytes per mark, or per second, between two of them. */
 struct growth_rates {
     size_t begin, end;
+    /* Rates are slopes of lines through all marks between these two; otherwise differences. */
+    bool fitted;
     double rss, error; /* error: half of the 95 % interval */
     double parts[GROWTH_PARTS];
+    /* The shares of live and of lost blocks that are resident: the rest is not part of RSS. */
+    double live_share, lost_share;
+    /* The share of GAIN_FILES that is code and constants of the program and its libraries; 0: not
+     * known. */
+    double code_share;
 };
 
 /* What RSS gained besides what the verdict is about. */
@@ -150,6 +157,7 @@ struct growth {
     /* What the verdict is about: since when, until when, and how fast. The rates are of that
      * time. */
     struct trend cause;
+    bool by_function; /* the cause is the series of one function, not of the process */
     struct growth_rates rates;
     VEC(struct growth_site) sites; /* those that grow; those that lost most come first */
     /* Those that gained much, but not steadily: in steps, or only at first. */
@@ -178,6 +186,8 @@ bool growth_grows(const struct growth *g, enum growth_line line);
 enum growth_part growth_main_part(const struct growth *g);
 /* Did it rise by more than it also falls, in whatever form? */
 bool growth_rose(const struct growth *g, enum growth_line line);
+/* The first line that rose, in the order in which a sentence names them; GROWTH_LINES: none did. */
+enum growth_line growth_risen_line(const struct growth *g);
 /* Do blocks keep enough free space on their pages to be mentioned? */
 bool growth_pins_matter(const struct growth *g);
 double growth_last(const struct growth *g, enum growth_line line);
@@ -199,6 +209,7 @@ void growth_find_sites(struct growth *g, const struct recording *r);
 /* growth_rest.c */
 struct growth_rest growth_rest_of_rss(const struct growth *g);
 /* growth_rates.c */
-struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end);
+struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end,
+                                         bool fitted);
 
 #endif

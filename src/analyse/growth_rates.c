@@ -200,7 +200,7 @@ static void share_out(struct growth_rates *r, const struct footprint_pair *l, do
     mapped = fmax(mapped, 0);
     double free = fmax(part(l, PART_HELD) + part(l, PART_FREE) - l->freed / l->span, 0);
     double other = fmax(part(l, PART_DATA), 0) + fmax(part(l, PART_UNKNOWN), 0);
-    double files = fmax(part(l, PART_FILES), 0) + fmax(part(l, PART_TEXT), 0);
+    double code = fmax(part(l, PART_TEXT), 0), files = fmax(part(l, PART_FILES), 0) + code;
     double memory = fmax(part(l, PART_SHARED), 0), all = mapped + stacks + free + other;
     if (anonymous < 0) {
         parts[GAIN_FREE] = anonymous; /* new blocks are where others were freed */
@@ -215,6 +215,7 @@ static void share_out(struct growth_rates *r, const struct footprint_pair *l, do
     if (files + memory > 0) {
         parts[GAIN_FILES] = shared * files / (files + memory);
         parts[GAIN_SHARED] = shared * memory / (files + memory);
+        r->code_share = files > 0 ? code / files : 0;
     }
 }
 
@@ -243,16 +244,18 @@ static double share_of_arenas(const struct growth *g)
     return mapped > 0 ? fmin((double)last->bytes / mapped, 1) : 0;
 }
 
-struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end)
+struct growth_rates growth_rates_between(const struct growth *g, size_t begin, size_t end,
+                                         bool fitted)
 {
-    struct growth_rates r = {.begin = begin, .end = end};
+    struct growth_rates r = {.begin = begin, .end = end, .fitted = fitted};
     double *parts = r.parts, span = growth_span(g, begin, end);
     if (!(span > 0))
         return r;
     double gain[GROWTH_LINES];
     for (int line = 0; line < GROWTH_LINES; line++)
-        gain[line] = (g->series[line][end] - g->series[line][begin]) / span;
-    double space = (g->arena_space[end] - g->arena_space[begin]) / span;
+        gain[line] = trend_slope(g->series[line], g->when, begin, end,
+                                 fitted && line != GROWTH_LOST); /* which has no noise */
+    double space = trend_slope(g->arena_space, g->when, begin, end, fitted);
     double live = gain[GROWTH_LIVE] - space; /* of the heap */
     struct rest rest = {.mapped = fmax(gain[GROWTH_MAPPED], gain[GROWTH_POOLS]),
                         .counted = g->arenas_counted};
@@ -262,15 +265,15 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     } else if (!g->arenas_are_live) {
         rest.arenas = fmax(gain[GROWTH_ARENAS], share_of_arenas(g) * rest.mapped);
     }
-    const struct trend *rss = &g->trends[GROWTH_RSS];
     struct footprint_pair l = footprints_between(g, begin, end);
-    double there = l.first ? resident_share(g, &l) : 1;
+    r.live_share = l.first ? resident_share(g, &l) : 1;
+    r.lost_share = touched_share(g);
     r.rss = gain[GROWTH_RSS];
-    r.error = (rss->high - rss->low) / 2;
-    parts[GAIN_LOST] = touched_share(g) * gain[GROWTH_LOST];
-    parts[GAIN_REACHABLE] = there * live - parts[GAIN_LOST];
+    r.error = trend_error(g->series[GROWTH_RSS], g->when, begin, end, fitted);
+    parts[GAIN_LOST] = r.lost_share * gain[GROWTH_LOST];
+    parts[GAIN_REACHABLE] = r.live_share * live - parts[GAIN_LOST];
     /* What the allocator adds: blocks really take the anonymous memory without GROWTH_HELD. */
-    parts[GAIN_ROUNDING] = there * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - live);
+    parts[GAIN_ROUNDING] = r.live_share * (gain[GROWTH_ANON] - gain[GROWTH_HELD] - live);
     double counted = g->arenas_counted ? gain[GROWTH_ARENAS] : 0;
     rest.anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
                      parts[GAIN_ROUNDING] - counted;

@@ -45,7 +45,7 @@ struct growth_rest growth_rest_of_rss(const struct growth *g)
         return (struct growth_rest){.kind = REST_NOT_ASKED};
     /* The verdict is about the time in which it grew; before and after that, RSS may have gained
      * more, for another reason. */
-    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1, false);
     double whole = unexplained_bytes(g, &all);
     if (whole >= GROWTH_PROCESS_GAIN || (whole > 0 && growth_rose(g, GROWTH_RSS)))
         return (struct growth_rest){.kind = REST_OTHER_TIME, .bytes = whole};

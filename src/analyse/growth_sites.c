@@ -156,7 +156,7 @@ static void add_interval(const struct chosen *c, const struct finder *f, size_t 
 static void follow_intervals(struct chosen *c, const struct finder *f)
 {
     const struct profile *p = f->places->total.profile;
-    size_t last = work_end(p), step = last / MOMENTS + 1;
+    size_t last = f->g->until, step = last / MOMENTS + 1;
     uint64_t stop_ns = work_end_ns(p);
     int64_t live[CANDIDATES] = {0};
     double work = 0;

@@ -33,15 +33,16 @@
 #define LIVE_SHARE  0.25 /* growing live blocks decide from this share of the gain of RSS on */
 /* Arenas decide from this share of the other mappings on. They are not read at every mark. */
 #define ARENAS_SHARE 0.5
+/* If this share of the pages of files is code and constants, files do not decide. */
+#define CODE_SHARE 0.5
 /* Mapped memory counts as touched if this share of it became resident. */
 #define RESIDENT_SHARE 0.5
 #define MOST_SHARE     0.8 /* this share of the gain of all functions counts as nearly all of it */
 /* Free memory that the process keeps matters from so many bytes on (fewer if it grows) and from this
  * share of anonymous RSS on. */
-#define HELD_LEAST   (4 * MIB)
-#define HELD_GROWS   (1 * MIB)
-#define HELD_SHARE   0.25
-#define PINNED_SHARE 0.25 /* it is fragmentation if live blocks keep this share of it */
+#define HELD_LEAST (4 * MIB)
+#define HELD_GROWS (1 * MIB)
+#define HELD_SHARE 0.25
 /* A rise counts if it has so many bytes more than so many times the deepest fall of its series. */
 #define RISE_LEAST   (16 * KIB)
 #define FALLS_FACTOR 1.5
@@ -164,9 +165,21 @@ bool growth_rose(const struct growth *g, enum growth_line line)
     double rise = growth_last(g, line) - g->series[line][0], rss = growth_last(g, GROWTH_RSS);
     double least = is_exact(g, line) ? RISE_LEAST : GROWTH_PROCESS_GAIN;
     if (line == GROWTH_RSS)
-        rise -= g->rates.parts[GAIN_RECORDER] * growth_span(g, g->rates.begin, g->rates.end);
+        rise -= growth_rates_between(g, 0, g->count - 1, false).parts[GAIN_RECORDER] *
+                growth_span(g, 0, g->count - 1);
     rise -= noise_of_live(g, line);
     return rise >= FALLS_FACTOR * t->fall + least && rise >= SHARE_LEAST * rss;
+}
+
+enum growth_line growth_risen_line(const struct growth *g)
+{
+    static const enum growth_line order[] = {GROWTH_LIVE,   GROWTH_RSS,   GROWTH_SHARED,
+                                             GROWTH_MAPPED, GROWTH_POOLS, GROWTH_ARENAS,
+                                             GROWTH_ANON,   GROWTH_LOST,  GROWTH_VM};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (growth_rose(g, order[i]))
+            return order[i];
+    return GROWTH_LINES;
 }
 
 bool growth_pins_matter(const struct growth *g)
@@ -213,37 +226,35 @@ static bool holds_much(const struct growth *g)
     return kept(g) >= HELD_LEAST && kept(g) >= HELD_SHARE * anonymous(g);
 }
 
-/* Free space between live blocks is fragmentation; whole free pages are kept by the allocator's
- * choice. */
-static enum growth_verdict kind_of_kept(double held, double free)
+/* Of what the allocator keeps, the part on pages with live blocks is `held`. */
+static enum growth_verdict kind_of_kept(const struct growth *g, double held, double all)
 {
-    return held >= PINNED_SHARE * (held + free) ? VERDICT_FRAGMENTATION : VERDICT_RETENTION;
+    return has_account(g) && growth_account_is_fragmented(&g->account, held, all)
+               ? VERDICT_FRAGMENTATION
+               : VERDICT_RETENTION;
 }
 
 static enum growth_verdict kind_of_gain(const struct growth *g)
 {
-    const struct growth_account *a = &g->account;
-    return has_account(g) ? kind_of_kept((double)growth_account_gain(a, PART_HELD),
-                                         (double)growth_account_gain(a, PART_FREE))
-                          : VERDICT_RETENTION;
+    double held = (double)growth_account_gain(&g->account, PART_HELD);
+    return kind_of_kept(g, held, held + (double)growth_account_gain(&g->account, PART_FREE));
 }
 
 static enum growth_verdict kind_of_level(const struct growth *g)
 {
-    const struct growth_account *a = &g->account;
-    return has_account(g) ? kind_of_kept((double)growth_account_part(a, PART_HELD),
-                                         (double)growth_account_part(a, PART_FREE))
-                          : VERDICT_RETENTION;
+    return kind_of_kept(g, (double)growth_account_part(&g->account, PART_HELD), kept(g));
 }
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-/* The rates between the marks where RSS grew, or between all that count. */
+/* The rates between the marks where a series grew, or between all that count, computed in the same
+ * way as the series' own rate. */
 static struct growth_rates rates_of(const struct growth *g, const struct trend *t)
 {
     if (t->end > t->begin)
-        return growth_rates_between(g, t->begin, t->end);
-    return growth_rates_between(g, t->skipped < g->count - 1 ? t->skipped : 0, g->count - 1);
+        return growth_rates_between(g, t->begin, t->end, t->fitted && t->model == TREND_RAMP);
+    return growth_rates_between(g, t->skipped < g->count - 1 ? t->skipped : 0, g->count - 1,
+                                t->fitted);
 }
 
 /* A part that gained counts only if its own series grows. */
@@ -258,8 +269,11 @@ static bool may_be(const struct growth *g, enum growth_part part)
         return growth_grows(g, GROWTH_MAPPED) || growth_grows(g, GROWTH_POOLS) ||
                growth_grows(g, GROWTH_ANON);
     case GAIN_SHARED:
-    case GAIN_FILES:
         return growth_grows(g, GROWTH_SHARED);
+    case GAIN_FILES:
+        /* A program that starts, or does something new, reads code that it did not need before. Its
+         * libraries limit how much that can be. */
+        return growth_grows(g, GROWTH_SHARED) && g->rates.code_share < CODE_SHARE;
     case GAIN_ARENAS:
         return growth_grows(g, GROWTH_ARENAS);
     case GAIN_FREE:
@@ -397,12 +411,7 @@ static bool function_rose(const struct growth *g)
 
 static bool anything_rose(const struct growth *g)
 {
-    if (function_rose(g))
-        return true;
-    for (int line = 0; line < GROWTH_LINES; line++)
-        if (line != GROWTH_HELD && growth_rose(g, (enum growth_line)line))
-            return true;
-    return false;
+    return function_rose(g) || growth_risen_line(g) < GROWTH_LINES;
 }
 
 /* Growth below the noise of RSS: is there enough of it to be worth a verdict? */
@@ -457,6 +466,7 @@ static bool site_is_most(const struct growth *g)
 static const struct trend *cause_of(const struct growth *g)
 {
     const struct trend *t = g->trends, *site = NULL;
+    enum growth_line risen;
     switch (g->verdict) {
     case VERDICT_LEAK:
         return &t[GROWTH_LOST];
@@ -481,10 +491,24 @@ static const struct trend *cause_of(const struct growth *g)
     case VERDICT_ADDRESS_SPACE:
         return &t[GROWTH_VM];
     default:
-        return growth_rose(g, GROWTH_LIVE)  ? &t[GROWTH_LIVE]
-               : growth_rose(g, GROWTH_RSS) ? &t[GROWTH_RSS]
-                                            : &t[GROWTH_VM];
+        risen = growth_risen_line(g); /* what the sentence is about */
+        return &t[risen < GROWTH_LINES ? risen : GROWTH_RSS];
     }
+}
+
+/* If the series of the cause also contains other memory than the verdict is about, the rate is that
+ * of the verdict's part in the account. */
+static void use_rate_of_part(struct growth *g)
+{
+    const double *parts = g->rates.parts;
+    bool kept = g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION;
+    double part = g->by_function                 ? 0
+                  : kept                         ? parts[GAIN_FREE]
+                  : g->verdict == VERDICT_MAPPED ? parts[GAIN_MAPPED]
+                  : g->verdict == VERDICT_SHARED ? parts[GAIN_SHARED] + parts[GAIN_FILES]
+                                                 : 0;
+    if (part > 0)
+        g->cause.rate = g->cause.slope = part;
 }
 
 void growth_judge(struct growth *g)
@@ -493,14 +517,20 @@ void growth_judge(struct growth *g)
         return;
     g->rates = rates_of(g, &g->trends[GROWTH_RSS]);
     g->verdict = verdict_of(g);
-    g->cause = *cause_of(g);
-    /* What is kept after a burst was gained once: it has no rate. */
-    if ((g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION) &&
-        !process_grows(g)) {
+    const struct trend *cause = cause_of(g);
+    g->cause = *cause;
+    g->by_function = true;
+    for (int line = 0; line < GROWTH_LINES; line++)
+        g->by_function &= cause != &g->trends[line];
+    bool kept = g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION;
+    bool grows = g->verdict != VERDICT_WARM_UP && g->verdict != VERDICT_STABLE;
+    if (kept &&
+        !process_grows(g)) { /* what is kept after a burst was gained once: it has no rate */
         size_t first = g->cause.skipped < g->count - 1 ? g->cause.skipped : 0;
         g->cause = (struct trend){0};
-        g->rates = growth_rates_between(g, first, g->count - 1);
+        g->rates = growth_rates_between(g, first, g->count - 1, false);
+    } else if (grows || g->cause.end > g->cause.begin) {
+        g->rates = rates_of(g, &g->cause);
+        use_rate_of_part(g);
     }
-    if (g->cause.end > g->cause.begin)
-        g->rates = growth_rates_between(g, g->cause.begin, g->cause.end);
 }

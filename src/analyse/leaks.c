@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/imported.h"
 #include "model/sampled.h"
 
@@ -505,16 +506,40 @@ int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_qu
     return 0;
 }
 
-struct leak_others leaks_of_others(const struct leaks *l)
+struct loser {
+    const struct profile *profile;
+    uint64_t bytes;
+};
+
+static int by_lost(const void *a, const void *b)
 {
+    const struct loser *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->profile < y->profile ? -1 : x->profile > y->profile;
+}
+
+struct leak_others leaks_of_others(const struct leaks *l, uint64_t budget_ns)
+{
+    uint64_t end_ns = budget_ns ? monotonic_ns() + budget_ns : 0, most = 0;
     struct leak_others sum = {0};
-    uint64_t most = 0;
+    VEC(struct loser) losers = {0};
     for (size_t i = 0; i < l->recording->profiles.count && !l->question->query.process; i++) {
         const struct profile *p = &l->recording->profiles.items[i];
+        struct leak_sum lost = p == l->profile ? (struct leak_sum){0} : leaks_lost(p);
+        if (lost.blocks)
+            *vec_push(&losers) = (struct loser){p, lost.bytes};
+    }
+    if (losers.count)
+        qsort(losers.items, losers.count, sizeof *losers.items, by_lost);
+    for (size_t i = 0; i < losers.count; i++) {
+        const struct profile *p = losers.items[i].profile;
         struct leaks_question q = *l->question;
         struct leaks other;
-        if (p == l->profile || !leaks_lost(p).blocks)
-            continue;
+        if (end_ns && monotonic_ns() >= end_ns) {
+            sum.left_out = losers.count - i;
+            break;
+        }
         char *process = answer_process_word(l->recording, p);
         q.query.process = process;
         q.query.top = 0;
@@ -534,6 +559,7 @@ struct leak_others leaks_of_others(const struct leaks *l)
         }
         free(process);
     }
+    vec_release(&losers);
     return sum;
 }
 

@@ -96,9 +96,11 @@ struct leak_others {
     uint64_t bytes, blocks;
     size_t processes; /* number of processes that lost something */
     uint32_t pid;     /* the one that lost most */
+    size_t left_out;  /* processes that lost something before any focus, and were not examined */
 };
 
-struct leak_others leaks_of_others(const struct leaks *l);
+/* After `budget_ns` no further process is begun, those that lost most come first; 0: no limit. */
+struct leak_others leaks_of_others(const struct leaks *l, uint64_t budget_ns);
 
 /* Were blocks of this stack allocated, and kept, during the whole time until the scan? */
 bool leak_grew(const struct leak *leak);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/function_name.h"
+
 static int init(struct places *p, const struct recording *r, struct err *err)
 {
     p->query.size = SIZE_REQUESTED;
@@ -151,7 +153,11 @@ const struct call_frame *places_frame(const struct places *p, uint32_t call)
 bool places_same_function(const struct places *p, uint32_t a, uint32_t b)
 {
     const struct call_frame *x = places_frame(p, a), *y = places_frame(p, b);
-    return x->name == y->name && x->module == y->module;
+    if (x->name == y->name || x->module != y->module)
+        return x->module == y->module;
+    struct name_part one = name_bare(frame_table_string(&p->total.frames, x->name)),
+                     other = name_bare(frame_table_string(&p->total.frames, y->name));
+    return one.size == other.size && memcmp(one.text, other.text, one.size) == 0;
 }
 
 bool places_has_other_callers(const struct places *p, uint32_t call)

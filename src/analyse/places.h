@@ -39,7 +39,8 @@ uint32_t places_call(const struct places *p, uint32_t place, const struct value 
 /* The call itself, or the innermost of its callers that the user wrote: not in a library of
  * Python's, and with a known source if any of them has one. */
 uint32_t places_own(const struct places *p, uint32_t call);
-/* Are both calls of the same function? A function has one place for each of its callers. */
+/* Are both calls of the same function? A function has one place for each of its callers. Overloads
+ * count as one function: sentences name functions without their arguments. */
 bool places_same_function(const struct places *p, uint32_t a, uint32_t b);
 /* Does the function of a call also allocate for other callers than this call's? The figures of its
  * place are then not those of the whole function. */

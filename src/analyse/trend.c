@@ -246,10 +246,25 @@ static bool is_filled(const struct series *all, size_t skipped)
            all->y[skipped] - all->y[0] > all->y[last] - all->y[skipped];
 }
 
-static double rate_between(const struct series *s, size_t begin, size_t end)
+static struct estimate estimate_between(const double *y, const double *x, size_t begin, size_t end,
+                                        bool fitted)
 {
-    double span = at(s, end) - at(s, begin);
-    return span > 0 ? (s->y[end] - s->y[begin]) / span : 0;
+    const struct series s = {y + begin, x ? x + begin : NULL, end - begin + 1};
+    double correlation;
+    if (end <= begin || !(at(&s, end - begin) > at(&s, 0)))
+        return (struct estimate){0};
+    return fitted ? by_line(&s, &correlation) : by_differences(&s);
+}
+
+double trend_slope(const double *y, const double *x, size_t begin, size_t end, bool fitted)
+{
+    return estimate_between(y, x, begin, end, fitted).slope;
+}
+
+double trend_error(const double *y, const double *x, size_t begin, size_t end, bool fitted)
+{
+    struct estimate e = estimate_between(y, x, begin, end, fitted);
+    return end - begin + 1 < TREND_LEAST || e.freedom < 1 ? 0 : trend_quantile(e.freedom) * e.error;
 }
 
 /* Which part of it grows, if it is not the whole series. */
@@ -265,7 +280,7 @@ static void use_part(struct trend *t, const struct series *s, const struct trend
     t->stopped = p->stopped;
     t->begin = p->begin;
     t->end = p->end;
-    t->rate = rate_between(s, p->begin, p->end);
+    t->rate = trend_slope(s->y, s->x, p->begin, p->end, false);
     t->skipped = p->stopped ? p->end : p->begin;
 }
 
@@ -300,7 +315,8 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
     bool steps = (double)t->jumps < STEPS_SHARE * (double)(s.count - 1);
     double correlation = 0;
     struct estimate e = steps ? by_differences(&s) : by_line(&s, &correlation);
-    if (!steps && (correlation > WALK_CORRELATION || one_way(&s)))
+    t->fitted = !steps && correlation <= WALK_CORRELATION && !one_way(&s);
+    if (!t->fitted)
         e = by_differences(&s);
     double q = trend_quantile(e.freedom);
     t->slope = e.slope;
@@ -319,19 +335,17 @@ bool trend_of(struct trend *t, const double *y, const double *x, size_t count)
                : parts                                                ? TREND_STEPS
                : t->skipped && t->warm_up != 0                        ? TREND_PLATEAU
                                                                       : TREND_FLAT;
-    if (!part.found && t->model == TREND_RAMP) {
+    if (t->model == TREND_RAMP && t->stopped)
+        t->stopped = t->began = false; /* it continues after all, and grew more before */
+    if (t->model == TREND_RAMP) {      /* the last part is what grows, and has one rate */
+        t->began = t->began && t->begin == t->skipped;
         t->begin = t->skipped;
         t->end = count - 1;
         t->rate = t->slope;
     } else if (!part.found && t->model == TREND_PLATEAU) {
         t->end = t->skipped;
-        t->rate = rate_between(&all, 0, t->end);
+        t->rate = trend_slope(y, x, 0, t->end, false);
         t->stopped = true;
-    } else if (t->model == TREND_RAMP && t->stopped) {
-        t->stopped = t->began = false; /* it continues after all, and grew more before */
-        t->begin = t->skipped;
-        t->end = count - 1;
-        t->rate = t->slope;
     }
     return true;
 }

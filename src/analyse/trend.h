@@ -35,6 +35,9 @@ struct trend {
     size_t jumps;     /* in the last part: differences that do not count as zero */
     double slope;     /* in the last part: per unit of x */
     double low, high; /* its 95 % confidence interval */
+    /* The slope is that of a line through all values of the last part; otherwise it is the
+     * difference between its last value and its first one. */
+    bool fitted;
     /* The smallest slope that would have been detected four times in five. */
     double detectable;
     double warm_up; /* what was gained in the skipped values */
@@ -54,6 +57,11 @@ struct trend {
 /* `x` NULL: 0, 1, 2, ... x must not fall. false: fewer than TREND_LEAST values, or x does not
  * rise. */
 bool trend_of(struct trend *t, const double *y, const double *x, size_t count);
+/* The slope from value `begin` to value `end`: of a line through all of them, or from the
+ * difference of these two. */
+double trend_slope(const double *y, const double *x, size_t begin, size_t end, bool fitted);
+/* Half of the 95 % confidence interval of that slope; 0: too few values. */
+double trend_error(const double *y, const double *x, size_t begin, size_t end, bool fitted);
 /* The 97.5 % quantile of Student's t. */
 double trend_quantile(double freedom);
 const char *trend_model_name(enum trend_model m);

@@ -459,6 +459,19 @@ static void put_own(struct spot s, const char *key, struct json *j)
     json_end(j);
 }
 
+/* The same in CSV: "function file:line"; nothing if it is the same line. */
+static struct cell get_own(struct spot s)
+{
+    struct placed at = where(s.answer, s.row);
+    uint32_t own = places_own(at.places, at.call);
+    strbuf_puts(s.made, "");
+    if (own == at.call)
+        return CELL_OF(s.made->data);
+    strbuf_puts(s.made, placed_name(&(struct placed){at.places, own, own}));
+    place_words(at.places, own, s.made);
+    return CELL_OF(s.made->data);
+}
+
 #define SUM(member) FIELD(struct joined_finding, sum.member)
 
 static const struct column_def columns[] = {
@@ -479,7 +492,7 @@ static const struct column_def columns[] = {
     {"indirect_count", NULL, COLUMN_COUNT, SUM(led_count), .known = is_leak, .optional = true},
     {"worth", NULL, COLUMN_REAL, SUM(worth)},
     PLACED_FUNCTION,
-    {"for", NULL, COLUMN_WORD, .json = put_own},
+    {"for", NULL, COLUMN_WORDS, .get = get_own, .json = put_own},
     PLACED_STACK,
 };
 

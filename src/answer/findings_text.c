@@ -111,7 +111,7 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         say(out, ", of %B resident", n->of_bytes);
         break;
     case FINDING_FRAGMENTED:
-        say(out, " holds small blocks that keep %B of free memory, of %B resident", n->freed_bytes,
+        say(out, " holds small blocks that keep %B of free memory, of %B resident", n->bytes,
             n->of_bytes);
         break;
     default:
@@ -261,7 +261,7 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
         say(out,
             "the allocator keeps %B of free memory; %B of it is on pages that also hold these "
             "blocks (%B in all), at %T",
-            n->bytes, n->freed_bytes, n->pinning_bytes, n->moment_ns);
+            n->kept_bytes, n->bytes, n->pinning_bytes, n->moment_ns);
         break;
     default:
         break;

@@ -300,7 +300,7 @@ struct leak_others growth_others(const struct growth *g)
     const struct leaks_question q = {.query = g->places.query, .kinds = LEAKS_NOT_FREED};
     const struct leaks own = {
         .recording = g->places.total.recording, .profile = g->places.total.profile, .question = &q};
-    return own.profile->together ? (struct leak_others){0} : leaks_of_others(&own);
+    return own.profile->together ? (struct leak_others){0} : leaks_of_others(&own, 0);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

@@ -23,8 +23,9 @@ void growth_missing_words(const struct growth *g, struct strbuf *out);
 
 /* The answer in one or two sentences. In growth_answer.c. */
 void growth_answer(const struct growth *g, struct strbuf *out);
-/* "RSS +6.7 KiB per event = 0.4 KiB lost + ..."; false: RSS gained nothing. */
-bool growth_account_words(const struct growth *g, struct strbuf *out);
+/* "RSS +6.7 KiB per event = 0.4 KiB lost + ...", with the time that it is about, unless that is the
+ * whole run; false: RSS gained nothing. */
+bool growth_account_words(const struct growth *g, bool with_time, struct strbuf *out);
 /* The unit of rates: a mark's label, or "second". */
 static inline const char *growth_per(const struct growth *g)
 {

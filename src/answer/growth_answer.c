@@ -12,6 +12,8 @@
 #define NAME_LEAST    0.1
 #define PART_LEAST    0.05 /* a part below this share of the gain of RSS is not mentioned */
 #define SECONDS_LEAST 1.0  /* a rate of lost bytes per second needs at least this time */
+/* If less than this share of some blocks is resident, the account says that it is about the rest. */
+#define RESIDENT_LEAST 0.995
 
 /* In words; "not explained" for GROWTH_PARTS. */
 static const char *part_title(enum growth_part part)
@@ -110,33 +112,22 @@ static bool name_functions(const struct growth *g, enum domain domain, bool lost
 
 /* --- what rose, if nothing continues to grow --- */
 
-static const struct {
-    enum growth_line line;
-    const char *name;
-} risen_lines[] = {{GROWTH_LIVE, "The live heap"},
-                   {GROWTH_RSS, "RSS"},
-                   {GROWTH_SHARED, "Shared memory and files"},
-                   {GROWTH_MAPPED, "The memory that it maps itself"},
-                   {GROWTH_POOLS, "The memory in its pools"},
-                   {GROWTH_ARENAS, "The memory of small Python objects"},
-                   {GROWTH_ANON, "Anonymous memory"},
-                   {GROWTH_VM, "VM"}};
-#define RISEN_LINES (sizeof risen_lines / sizeof *risen_lines)
-
-/* The first of these lines that rose; RISEN_LINES: none did. */
-static size_t risen_line(const struct growth *g)
-{
-    size_t i = 0;
-    while (i < RISEN_LINES && !growth_rose(g, risen_lines[i].line))
-        i++;
-    return i;
-}
+static const char *const risen_names[GROWTH_LINES] = {
+    [GROWTH_LIVE] = "The live heap",
+    [GROWTH_RSS] = "RSS",
+    [GROWTH_SHARED] = "Shared memory and files",
+    [GROWTH_MAPPED] = "The memory that it maps itself",
+    [GROWTH_POOLS] = "The memory in its pools",
+    [GROWTH_ARENAS] = "The memory of small Python objects",
+    [GROWTH_ANON] = "Anonymous memory",
+    [GROWTH_LOST] = "What is lost",
+    [GROWTH_VM] = "VM"};
 
 /* The part that is most of what RSS gained from the first moment to the last; GROWTH_PARTS: there is
  * no such part. */
 static enum growth_part most_of_gain(const struct growth *g)
 {
-    struct growth_rates all = growth_rates_between(g, 0, g->count - 1);
+    struct growth_rates all = growth_rates_between(g, 0, g->count - 1, false);
     const struct growth_account *a = &g->account;
     double span = growth_span(g, 0, g->count - 1);
     int most = 0;
@@ -151,11 +142,23 @@ static enum growth_part most_of_gain(const struct growth *g)
     return all.parts[most] >= all.rss / 2 ? (enum growth_part)most : GROWTH_PARTS;
 }
 
+/* Did functions gain at least half of what the live heap rose by? They are compared from a later
+ * moment on if the heap rose most at first. */
+static bool functions_made_rise(const struct growth *g)
+{
+    double gained = 0, rise = growth_last(g, GROWTH_LIVE) - g->series[GROWTH_LIVE][0];
+    for (size_t i = 0; i < g->sites.count + g->other.count; i++) {
+        const struct growth_site *s = growth_site_at(g, i);
+        gained += s->domain == DOMAIN_HEAP && s->bytes > 0 ? (double)s->bytes : 0;
+    }
+    return gained >= rise / 2;
+}
+
 /* Names functions only if they caused the rise that the first sentence describes. */
 static bool name_functions_of_rise(const struct growth *g, struct strbuf *out)
 {
-    size_t i = risen_line(g);
-    enum growth_line line = i < RISEN_LINES ? risen_lines[i].line : GROWTH_LIVE;
+    enum growth_line risen = growth_risen_line(g);
+    enum growth_line line = risen < GROWTH_LINES ? risen : GROWTH_LIVE;
     if (line == GROWTH_RSS || line == GROWTH_ANON) {
         enum growth_part most = most_of_gain(g);
         line = most == GAIN_MAPPED || (most == GAIN_ARENAS && !g->arenas_are_live)  ? GROWTH_MAPPED
@@ -164,8 +167,10 @@ static bool name_functions_of_rise(const struct growth *g, struct strbuf *out)
     }
     switch (line) {
     case GROWTH_LIVE:
+        if (risen == GROWTH_LIVE && !functions_made_rise(g))
+            return false;
         return name_functions(g, DOMAIN_HEAP, false, out) ||
-               (i == RISEN_LINES && name_functions(g, DOMAIN_MAPPED, false, out));
+               (risen == GROWTH_LINES && name_functions(g, DOMAIN_MAPPED, false, out));
     case GROWTH_ARENAS:
         return name_functions(g, g->arenas_are_live ? DOMAIN_HEAP : DOMAIN_MAPPED, false, out);
     case GROWTH_POOLS:
@@ -216,9 +221,8 @@ static bool name_functions_of_verdict(const struct growth *g, struct strbuf *out
 }
 
 /* " since event 71", " from event 20 to event 60", " at event 20" */
-static void when(const struct growth *g, struct strbuf *out)
+static void when(const struct growth *g, const struct trend *t, struct strbuf *out)
 {
-    const struct trend *t = &g->cause;
     if (t->began && t->stopped && t->begin + 1 == t->end) {
         strbuf_puts(out, " at ");
         growth_moment(g, t->end, out);
@@ -244,8 +248,14 @@ static void more_words(const struct growth *g, const char *what, const char *mor
                        struct strbuf *out)
 {
     say(out, "%r %B per %s%r", what, rate_of_cause(g), growth_per(g), more);
-    when(g, out);
+    when(g, &g->cause, out);
     strbuf_puts(out, then);
+}
+
+/* Most of it may have been lost at once: a rate would promise that it goes on. */
+static bool is_uneven(const struct trend *t)
+{
+    return t->model == TREND_STEPS && !t->steady;
 }
 
 static void leak_words(const struct growth *g, struct strbuf *out)
@@ -260,16 +270,16 @@ static void leak_words(const struct growth *g, struct strbuf *out)
     } else if (g->mark && 2 * t->rises < end - begin) {
         say(out, "It leaked %B in %N of %N '%s' marks", lost[g->count - 1] - lost[0], t->rises,
             g->count, g->mark);
-        when(g, out);
+        when(g, &g->cause, out);
         if (t->rises > 1)
             say(out, ", %B per %s on average",
                 (lost[end] - lost[begin]) / growth_span(g, begin, end), growth_per(g));
-    } else if (!g->mark && growth_span(g, begin, end) < SECONDS_LEAST) {
+    } else if (!g->mark && (growth_span(g, begin, end) < SECONDS_LEAST || is_uneven(t))) {
         say(out, "It leaked %B in %T", lost[end] - lost[begin],
             g->stamp[end]->time_ns - g->stamp[begin]->time_ns);
     } else {
         say(out, "It leaks %B per %s", t->rate > 0 ? t->rate : t->slope, growth_per(g));
-        when(g, out);
+        when(g, &g->cause, out);
     }
     if (g->planted_bytes > 0)
         say(out, ", %B of them on purpose (--plant-leak)", g->planted_bytes);
@@ -278,9 +288,10 @@ static void leak_words(const struct growth *g, struct strbuf *out)
 static void growth_words(const struct growth *g, struct strbuf *out)
 {
     enum growth_part most = growth_main_part(g);
-    const char *reach = g->all_freed ? ", and frees it after the last one"
-                        : g->scan    ? ", and something still points to it"
-                                     : ", not classified as lost or reachable";
+    const char *reach =
+        g->all_freed ? g->mark ? ", and frees it after the last one" : ", and frees it at its end"
+        : g->scan    ? ", and something still points to it"
+                     : ", not classified as lost or reachable";
     if (growth_grows(g, GROWTH_POOLS)) {
         more_words(g, "Its pools have", " more", "", out);
     } else if (most == GAIN_ARENAS && growth_grows(g, GROWTH_ARENAS)) {
@@ -325,29 +336,37 @@ static void most_of_rss(const struct growth *g, struct strbuf *out)
 
 static void rise_words(const struct growth *g, struct strbuf *out)
 {
-    size_t i = risen_line(g);
-    if (i == RISEN_LINES) { /* below the noise of all the others */
+    enum growth_line line = growth_risen_line(g);
+    if (line == GROWTH_LINES) { /* below the noise of all the others */
         say(out, "Functions gained %B, not steadily, and the process as a whole did not",
             (double)g->gained_bytes);
         return;
     }
-    const struct trend *t = &g->trends[risen_lines[i].line];
-    const double *y = g->series[risen_lines[i].line];
-    say(out, "%r rose by %B", risen_lines[i].name, y[g->count - 1] - y[0]);
+    const struct trend *t = &g->trends[line];
+    const double *y = g->series[line];
+    say(out, "%r rose by %B", risen_names[line], y[g->count - 1] - y[0]);
     if (t->model == TREND_PLATEAU && t->end > t->begin) {
-        strbuf_puts(out, " up to ");
-        growth_moment(g, t->end, out);
+        if (t->began && t->stopped && y[t->end] > y[t->begin]) {
+            say(out, ", %B of it", y[t->end] - y[t->begin]);
+            when(g, t, out);
+        } else {
+            strbuf_puts(out, " up to ");
+            growth_moment(g, t->end, out);
+        }
         strbuf_puts(out, ", and not since");
     } else if (t->model == TREND_STEPS && t->jumps) {
         say(out, ", in %N step(s) to new maxima, not steadily", t->rises);
     } else if (t->model == TREND_RAMP && t->slope > 0) {
         /* It rises steadily, and yet there is no verdict: it may be the recorder's own memory, for
          * example. */
-        if (!g->mark)
+        if (t->skipped && t->warm_up >= (y[g->count - 1] - y[0]) / 2) {
+            say(out, ", %B of it up to ", t->warm_up);
+            growth_moment(g, t->skipped, out);
+        } else if (!g->mark)
             strbuf_puts(out, ", in too short a time to tell whether it goes on");
         else if (!t->sure)
             strbuf_puts(out, ", too unsteadily to tell whether it goes on");
-        else if (risen_lines[i].line == GROWTH_RSS)
+        else if (line == GROWTH_RSS)
             most_of_rss(g, out);
     } else {
         strbuf_puts(out, ", not steadily");
@@ -367,6 +386,16 @@ static void stable_words(const struct growth *g, struct strbuf *out)
     say(out, " RSS goes from %B to %B", g->series[GROWTH_RSS][0], growth_last(g, GROWTH_RSS));
 }
 
+/* The first sentence has one figure for shared memory and pages of files. */
+static const char *shared_title(const struct growth *g)
+{
+    double files = g->rates.parts[GAIN_FILES], memory = g->rates.parts[GAIN_SHARED];
+    double least = PART_LEAST * (files + memory);
+    return memory < least  ? "Pages of files take"
+           : files < least ? "Shared memory takes"
+                           : "Shared memory and pages of files take";
+}
+
 static void first_sentence(const struct growth *g, struct strbuf *out)
 {
     switch (g->verdict) {
@@ -377,12 +406,13 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
         growth_words(g, out);
         break;
     case VERDICT_MAPPED:
-        more_words(g, "It maps", " more", ", and does not unmap it", out);
+        if (growth_grows(g, GROWTH_MAPPED))
+            more_words(g, "It maps", " more", ", and does not unmap it", out);
+        else
+            more_words(g, "It touches", " more", " of the memory that it has mapped", out);
         break;
     case VERDICT_SHARED:
-        more_words(
-            g, growth_main_part(g) == GAIN_FILES ? "Pages of files take" : "Shared memory takes",
-            " more", "", out);
+        more_words(g, shared_title(g), " more", "", out);
         break;
     case VERDICT_FRAGMENTATION:
     case VERDICT_RETENTION:
@@ -402,22 +432,46 @@ static void first_sentence(const struct growth *g, struct strbuf *out)
 
 /* --- the account ------------------------------------------------------------------------------ */
 
-bool growth_account_words(const struct growth *g, struct strbuf *out)
+/* The title of a part in the account. Live and lost blocks count as far as they are resident, and
+ * reachable ones whichever function they belong to: where the first sentence has another figure of
+ * them, the title says so. */
+static void account_title(const struct growth *g, enum growth_part part, struct strbuf *out)
+{
+    const struct growth_rates *r = &g->rates;
+    double share = part == GAIN_LOST ? r->lost_share : part == GAIN_REACHABLE ? r->live_share : 1;
+    bool mapped = part == GAIN_MAPPED && g->verdict == VERDICT_MAPPED && g->by_function;
+    strbuf_puts(out, part_title(part));
+    if (share < RESIDENT_LEAST || mapped)
+        strbuf_puts(out, " and resident");
+    if (part == GAIN_FILES && r->code_share >= 0.5)
+        strbuf_puts(out, ", most of them code");
+    if (part == GAIN_REACHABLE && g->by_function)
+        strbuf_puts(out, ", of all functions");
+}
+
+bool growth_account_words(const struct growth *g, bool with_time, struct strbuf *out)
 {
     const struct growth_rates *r = &g->rates;
     size_t named = 0;
     if (!(r->rss > 0))
         return false;
     say(out, "RSS +%B per %s", r->rss, growth_per(g));
+    if (with_time && (r->begin > 0 || r->end + 1 < g->count)) {
+        strbuf_puts(out, " from ");
+        growth_moment(g, r->begin, out);
+        strbuf_puts(out, " to ");
+        growth_moment(g, r->end, out);
+    }
     for (int i = 0; i < GROWTH_PARTS; i++) {
         double part = r->parts[i];
-        if (fabs(part) < PART_LEAST * r->rss)
+        bool asked = i == GAIN_LOST && g->verdict == VERDICT_LEAK && part > 0;
+        if (fabs(part) < PART_LEAST * r->rss && !asked)
             continue;
         if (named++)
-            say(out, " %r %B %s", part < 0 ? "-" : "+", fabs(part),
-                part_title((enum growth_part)i));
+            say(out, " %r %B ", part < 0 ? "-" : "+", fabs(part));
         else
-            say(out, " = %B %s", part, part_title((enum growth_part)i));
+            say(out, " = %B ", part);
+        account_title(g, (enum growth_part)i, out);
         if (i == GAIN_FREE && g->account.last && g->account.last->arenas > 1)
             say(out, " (%N arena(s))", g->account.last->arenas);
     }
@@ -446,7 +500,7 @@ static void second_sentence(const struct growth *g, struct strbuf *out)
         return;
     case REST_SAME_TIME:
         strbuf_putc(out, ' ');
-        if (growth_account_words(g, out))
+        if (growth_account_words(g, false, out))
             strbuf_putc(out, '.');
     }
 }

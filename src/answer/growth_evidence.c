@@ -144,6 +144,14 @@ void growth_missing_words(const struct growth *g, struct strbuf *out)
         g->mark ? "let it run for longer" : "a longer run has more", TREND_LEAST);
 }
 
+/* If nothing grows, a rate of RSS that may be chance is not mentioned. */
+static bool account_says_something(const struct growth *g)
+{
+    bool grows = g->verdict != VERDICT_STABLE && g->verdict != VERDICT_WARM_UP &&
+                 (g->cause.rate != 0 || g->cause.slope != 0);
+    return grows || g->rates.rss > g->rates.error;
+}
+
 void growth_evidence(const struct growth *g, struct sentences *out)
 {
     struct strbuf text = {0};
@@ -194,7 +202,7 @@ void growth_evidence(const struct growth *g, struct sentences *out)
             line_words(g, (enum growth_line)line, &text);
             put(out, &text);
         }
-    if (growth_account_words(g, &text))
+    if (account_says_something(g) && growth_account_words(g, true, &text))
         put(out, &text);
     else
         strbuf_release(&text);

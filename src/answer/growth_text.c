@@ -101,8 +101,8 @@ static void add_about(const struct growth *g, const struct style *s, struct strb
     struct leak_others others = growth_others(g);
     if (others.processes) {
         summary_label(out, s, "others");
-        say(out, "%N other process(es) lost %B; see tidemark leaks\n", others.processes,
-            others.bytes);
+        say(out, "%N other process(es) lost %B in %N block(s); see tidemark leaks\n",
+            others.processes, others.bytes, others.blocks);
     }
     size_t large = large_others(a->recording, a->profile);
     if (large) {

@@ -110,6 +110,10 @@ static const struct column_def columns[] = {
     {"grew", NULL, COLUMN_WORD, .get = get_grew, .csv_if = COLUMN_NEVER},
     {"thread", NULL, COLUMN_TITLE, .get = get_thread},
     {"threads", NULL, COLUMN_COUNT, .get = get_if_known, .number = LEAK_THREADS},
+    /* In CSV these come after the older columns, and the stack last: scripts may count columns. */
+    {"indirect_bytes", NULL, COLUMN_BYTES, .get = get_led, .json_if = COLUMN_NEVER},
+    {"indirect_count", NULL, COLUMN_COUNT, .get = get_led, .number = 1, .json_if = COLUMN_NEVER},
+    {"grew", NULL, COLUMN_WORD, .get = get_grew, .json_if = COLUMN_NEVER},
     {"stack", NULL, COLUMN_WORDS, .get = get_stack, .json = put_stack},
 };
 
@@ -201,7 +205,7 @@ void leaks_json(const struct leaks *l, const struct report_sink *sink, struct st
     json_totals_of(&j, l);
     json_python(&j, l);
     json_attached(&j, l->profile);
-    leak_others_json(&j, leaks_of_others(l));
+    leak_others_json(&j, leaks_of_others(l, 0));
     json_ignored(&j, &l->left_out);
     json_processes(&j, l->recording, l->profile);
     json_u64(&j, "leaks_left_out", l->list.left_out.places);

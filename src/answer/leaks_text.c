@@ -135,7 +135,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     }
     line_arenas(l, s, out);
     summary_attached(l->profile, s, out);
-    struct leak_others others = leaks_of_others(l);
+    struct leak_others others = leaks_of_others(l, 0);
     if (others.processes)
         summary_line(out, s, "others",
                      "%N other process(es) lost %B in %N block(s), not in the figures above; "

@@ -20,6 +20,7 @@ enum { SHARE_SELF, SHARE_TOTAL };
 #define MERGED   1u /* condition in struct rows.is: the recording was merged */
 #define OF_TOTAL 64 /* added to enum merge_column, and to these: */
 #define SAMPLED  2u /* condition in struct rows.is: figures are estimates */
+#define THREADS  4u /* condition in struct rows.is: a row is about threads of the same name */
 enum { ESTIMATE_LOW, ESTIMATE_HIGH, ESTIMATE_HALF };
 
 static struct cell get_share(struct spot s)
@@ -171,14 +172,14 @@ static void use(struct report_table *t, const struct column_def *columns, size_t
     const struct answer *a = t->answer;
     memcpy(t->columns, columns, count * sizeof *columns);
     hide_unknown(a, t->columns, count);
-    t->rows =
-        (struct rows){.columns = t->columns,
-                      .column_count = count,
-                      .answer = t,
-                      ITEMS(a->rows.rows),
-                      .metric = a->query->metric,
-                      .is = (a->profile->merge ? MERGED : 0) |
-                            (metric_is_estimated(a->profile, a->query->metric) ? SAMPLED : 0)};
+    t->rows = (struct rows){
+        .columns = t->columns,
+        .column_count = count,
+        .answer = t,
+        ITEMS(a->rows.rows),
+        .metric = a->query->metric,
+        .is = (a->profile->merge ? MERGED : 0) | (a->query->by == BY_THREAD ? THREADS : 0) |
+              (metric_is_estimated(a->profile, a->query->metric) ? SAMPLED : 0)};
     t->label = t->values = t->rows;
     t->label.columns += label;
     t->label.column_count = label_count;
@@ -244,7 +245,7 @@ static void use_table(struct report_table *t)
         SELF_SPREAD("mean", "max", "in"),
         TOTAL_SPREAD,
         {"threads", NULL, COLUMN_COUNT, ROW(threads), .zero_is_unknown = true, .optional = true,
-         .csv_if = COLUMN_NEVER},
+         .csv_if = THREADS},
         HISTOGRAM,
         {NULL, grouping_name(by),
          file     ? COLUMN_PATH

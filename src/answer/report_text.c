@@ -150,13 +150,16 @@ static void add_histograms(const struct answer *a, const struct style *s, struct
     }
 }
 
+/* Rows of functions, lines, libraries and files have what they allocated themselves, and what others
+ * did for them. */
 static void add_left_out(const struct answer *a, struct strbuf *out)
 {
+    bool self = a->query->by != BY_STACK && a->query->by != BY_THREAD;
     if (!a->rows.left_out)
         return;
     say(out, "... %N more row(s) with ", a->rows.left_out);
     unit_amount(out, a->query->metric, a->rows.left_out_value.amount);
-    strbuf_puts(out, " of self; --top 0 --min 0 shows all\n");
+    say(out, "%r; --top 0 --min 0 shows all\n", self ? " of their own" : "");
 }
 
 /* Suggests one command that is likely to lead further. */

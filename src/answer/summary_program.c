@@ -90,6 +90,9 @@ void summary_ending(const struct profile *p, struct strbuf *out)
 void summary_program_name(const struct profile *p, struct strbuf *out)
 {
     const char *path = p->command.count ? p->command.items[0] : p->executable;
+    /* "postgres: checkpointer" is a title that a worker has set, not its program. */
+    if (p->command.count == 1 && strchr(path, ' ') && p->executable && *p->executable)
+        path = p->executable;
     unit_text(out, path && *path ? path_program(path) : "[unknown]");
 }
 

@@ -47,13 +47,6 @@ static struct cell get_frees(struct spot s)
     return CELL_OF((int64_t)((uint64_t)l->allocations - (uint64_t)l->live_blocks));
 }
 
-/* For a thread that has not ended, JSON has null and CSV has 0. */
-static void json_end_ns(struct spot s, const char *key, struct json *j)
-{
-    uint64_t end = ((const struct timeline_line *)s.row)->info->end_ns;
-    json_i64_if(j, key, end, (int64_t)end);
-}
-
 static void json_series(struct json *j, const char *key, const int64_t *values, size_t count)
 {
     json_array(j, key);
@@ -99,7 +92,7 @@ static const struct column_def columns[] = {
     {"label", NULL, COLUMN_TITLE, LINE(name), .csv_if = COLUMN_NEVER},
     {"tid", NULL, COLUMN_COUNT, THREAD(tid)},
     {"start_ns", NULL, COLUMN_TIME, THREAD(start_ns)},
-    {"end_ns", NULL, COLUMN_TIME, THREAD(end_ns), .json = json_end_ns},
+    {"end_ns", NULL, COLUMN_TIME, THREAD(end_ns), .zero_is_unknown = true},
     {"live_bytes", NULL, COLUMN_BYTES, LINE(live_bytes)},
     {"live_blocks", NULL, COLUMN_COUNT, LINE(live_blocks)},
     {"allocations", NULL, COLUMN_COUNT, LINE(allocations)},
@@ -116,6 +109,9 @@ static const struct column_def columns[] = {
     {"peak_share", NULL, COLUMN_PERCENT, .get = get_share, .csv_if = COLUMN_NEVER},
     {"highest_bytes", NULL, COLUMN_BYTES, LINE(highest_bytes)},
     {"highest_ns", NULL, COLUMN_TIME, LINE(highest_ns)},
+    {"frees", NULL, COLUMN_COUNT, .get = get_frees, .json_if = COLUMN_NEVER},
+    {"allocations_per_second", NULL, COLUMN_REAL, .get = get_rate, .json_if = COLUMN_NEVER},
+    {"peak_share", NULL, COLUMN_PERCENT, .get = get_share, .json_if = COLUMN_NEVER},
     {"freed_of_others_bytes", NULL, COLUMN_BYTES, LINE(foreign_bytes), .json_if = COLUMN_NEVER},
     {"freed_of_others_blocks", NULL, COLUMN_COUNT, LINE(foreign_blocks), .json_if = COLUMN_NEVER},
     {"live", NULL, COLUMN_WORDS, .json = json_line, .number = 0},

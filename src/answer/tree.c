@@ -61,7 +61,7 @@ static const struct column_def columns[] = {
     {"module", NULL, COLUMN_WORD, .get = get_module},
     {"file", NULL, COLUMN_PATH, .get = get_file},
     {"line", NULL, COLUMN_COUNT, .get = get_line, .zero_is_unknown = true},
-    {"first_ns", "first by", COLUMN_TIME, CALL(first_ns)},
+    {"first_ns", "began before", COLUMN_TIME, CALL(first_ns)},
     {"gained_bytes", "gained", COLUMN_BYTES, CALL(gained), .blank = true},
     {"freed_bytes", "freed", COLUMN_BYTES, CALL(freed), .blank = true},
     {"count", "calls", COLUMN_COUNT, CALL(count)},

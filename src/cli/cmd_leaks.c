@@ -195,7 +195,7 @@ static int print_text(const struct leaks *l, const struct query_options *o,
     struct leaks_question q = *l->question;
     q.query.process = COMBINED_PROFILE_WORD;
     if (o->output != OUTPUT_TEXT || asked->process || asked->at || asked->since ||
-        !leaks_of_others(l).processes || combined_profile_make(recording, NULL) ||
+        !leaks_of_others(l, 0).processes || combined_profile_make(recording, NULL) ||
         leaks_find(&all, recording, &q, NULL))
         return print_leaks(l, o);
     int status = print_leaks(&all, o);

@@ -118,15 +118,18 @@ static void add_mapped(struct strbuf *b, const struct recording *r, const char *
     strbuf_putc(b, '\n');
 }
 
-static void add_lost_by_others(struct strbuf *b, const struct findings_all *all, const char *name)
+/* Adds the figure of `tidemark leaks`. */
+static void add_lost_by_others(struct strbuf *b, const struct recording *r, const char *name)
 {
-    const struct findings_basis *own = &findings_chosen(all)->basis;
-    int64_t blocks = wrapped_less(all->lost_blocks, own->lost_blocks);
-    if (blocks <= 0)
+    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    struct leaks own = {.recording = r, .question = &q};
+    if (answer_process(r, NULL, &own.profile, NULL))
+        return;
+    struct leak_others others = leaks_of_others(&own, FINDINGS_NS);
+    if (!others.blocks)
         return;
     say(b, "  lost by other processes: %r%B in %N block(s): tidemark leaks %r\n",
-        all->left_out ? "at least " : "", wrapped_less(all->lost_bytes, own->lost_bytes), blocks,
-        name);
+        others.left_out ? "at least " : "", others.bytes, others.blocks, name);
 }
 
 /* The recording is often about a child: a shell starts the program, for example. */
@@ -257,7 +260,7 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
         add_mapped(b, r, file);
     add_lost(b, r, file);
     if (code == 0) {
-        add_lost_by_others(b, &findings, file);
+        add_lost_by_others(b, r, file);
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
         if (findings.list.count || findings.cut_lost_blocks)
             findings_next(&findings, file, next);

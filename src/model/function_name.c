@@ -1,7 +1,9 @@
 #include "model/function_name.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "model/rust_name.h"
 
 static bool is_word(char c)
@@ -222,10 +224,50 @@ static void add_cut(struct strbuf *out, const char *s, size_t size, size_t width
         strbuf_puts(out, "...");
 }
 
+#define PAIR " < " /* between a function and its caller */
+
+/* Where the caller of "function < caller" begins, with the sign before it; NULL: it is one name. An
+ * expression in brackets may have the same sign. */
+static const char *caller_of(const char *name)
+{
+    int depth = 0;
+    for (const char *s = name; *s; s++) {
+        depth += *s == '(' ? 1 : *s == ')' ? -1 : 0;
+        if (!depth && s > name && strncmp(s, PAIR, strlen(PAIR)) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+/* The offset at the end of "library+0x1234", the name of a function without a symbol; NULL: it is
+ * another name. */
+static const char *offset_of(const char *name)
+{
+    const char *plus = strrchr(name, '+');
+    bool hex = plus && strncmp(plus, "+0x", 3) == 0 && plus[3];
+    return hex && strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3) ? plus : NULL;
+}
+
 void name_shorten(struct strbuf *out, const char *name, size_t width)
 {
     if (columns(name, strlen(name)) <= width) {
         strbuf_puts(out, name);
+        return;
+    }
+    const char *caller = caller_of(name);
+    if (caller && width > strlen(PAIR)) {
+        size_t room = width - strlen(PAIR);
+        char *own = xstrndup(name, (size_t)(caller - name));
+        name_shorten(out, own, room - room / 2);
+        strbuf_puts(out, PAIR);
+        name_shorten(out, caller + strlen(PAIR), room / 2);
+        free(own);
+        return;
+    }
+    const char *offset = offset_of(name); /* the library's name alone is no function */
+    if (offset && strlen(offset) + 4 <= width) {
+        add_cut(out, name, (size_t)(offset - name), width - strlen(offset));
+        strbuf_puts(out, offset);
         return;
     }
     struct name_part bare = name_bare(name);

@@ -38,7 +38,8 @@ bool name_part_is_std(struct name_part bare);
 bool name_is(const char *name, const char *wanted);
 
 /* Appends `name` in at most `width` columns: arguments are left out first, then template arguments,
- * then the end. */
+ * then the end; of "library+0x1234" the end of the library's name; of "function < caller" some of
+ * both. */
 void name_shorten(struct strbuf *out, const char *name, size_t width);
 
 #endif

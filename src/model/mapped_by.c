@@ -11,6 +11,8 @@
 /* The footprint is of another moment. Mappings that exceed what is resident beside the rest by no
  * more than this factor count as resident. */
 #define SLACK 1.1
+/* A footprint with this share of the highest resident memory is used instead of a stamp. */
+#define NEAR_SHARE 0.95
 
 static const struct stamp *highest_stamp(const struct profile *p)
 {
@@ -56,6 +58,20 @@ static uint64_t not_mapped(const struct profile *p, const struct stamp *s)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         bytes += f->parts[others[i]];
     return bytes;
+}
+
+/* The highest footprint that counted such memory, if it is nearly as high as the highest stamp. It
+ * knows that written pages of files, which are anonymous too, are no memory of this kind. */
+static const struct footprint *counted_at(const struct profile *p, const struct stamp *s)
+{
+    const struct footprint *best = NULL;
+    for (size_t i = 0; i < p->footprints.count; i++) {
+        const struct footprint *f = &p->footprints.items[i];
+        if (f->parts[PART_MAPPED] && (double)f->rss_bytes >= NEAR_SHARE * (double)s->rss_bytes &&
+            (!best || f->rss_bytes >= best->rss_bytes))
+            best = f;
+    }
+    return best;
 }
 
 static bool is_python(const char *module)
@@ -114,11 +130,19 @@ struct mapped_by mapped_by(const struct profile *p)
 {
     const struct stamp *s = highest_stamp(p);
     struct mapped_by out = {0};
-    uint64_t others = s ? not_mapped(p, s) : 0;
-    if (!s || s->anon_bytes <= others || p->together)
+    if (!s || p->together)
         return out;
-    uint64_t beside = s->anon_bytes - others, most = 0;
-    int64_t *bytes = mapped_bytes(p, s->time_ns);
+    const struct footprint *f = counted_at(p, s);
+    uint64_t others = f ? 0 : not_mapped(p, s), most = 0;
+    uint64_t beside = f                        ? f->parts[PART_MAPPED]
+                      : s->anon_bytes > others ? s->anon_bytes - others
+                                               : 0;
+    if (!beside)
+        return out;
+    out.rss_bytes = f ? f->rss_bytes : s->rss_bytes;
+    out.heap_bytes = f ? f->live_bytes : s->live_bytes;
+    out.time_ns = f ? f->time_ns : s->time_ns;
+    int64_t *bytes = mapped_bytes(p, out.time_ns);
     for (size_t i = 0; i < p->modules.count; i++) {
         if (bytes[i] <= 0 || (uint64_t)bytes[i] <= most)
             continue;
@@ -130,10 +154,7 @@ struct mapped_by mapped_by(const struct profile *p)
     }
     free(bytes);
     out.bytes = (double)most <= SLACK * (double)beside ? most : beside;
-    out.rss_bytes = s->rss_bytes;
-    out.heap_bytes = s->live_bytes;
-    out.time_ns = s->time_ns;
-    if (out.bytes < LEAST_BYTES || out.bytes < s->rss_bytes / LEAST_SHARE)
+    if (out.bytes < LEAST_BYTES || out.bytes < out.rss_bytes / LEAST_SHARE)
         out.module = NULL;
     return out;
 }

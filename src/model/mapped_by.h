@@ -5,10 +5,10 @@
  * their memory by mmap, and the recorder does not see the blocks inside. If that is a large part of
  * resident memory, a summary of the heap alone is misleading.
  *
- * The figures are of the moment at which the collector saw the highest resident memory. Only
- * anonymous memory counts, less the heap and what the nearest footprint explains otherwise: not
- * mapped files, and not address space that was only reserved. CPython's arenas are reported
- * elsewhere (model/arenas_at.h) and left out here.
+ * The figures are of the moment at which resident memory was highest: of a footprint, which counted
+ * this memory, or of a stamp. At a stamp only anonymous memory counts, less the heap and what the
+ * nearest footprint explains otherwise: not mapped files, and not address space that was only
+ * reserved. CPython's arenas are reported elsewhere (model/arenas_at.h) and left out here.
  */
 #ifndef TIDE_MODEL_MAPPED_BY_H
 #define TIDE_MODEL_MAPPED_BY_H

@@ -194,8 +194,13 @@ def test_children(t):
 
 
 def test_more_children_than_are_looked_at(t):
-    """Of the 270 that there are, the parent's largest 256 are looked at."""
-    profile = t.record(t.build("scenarios.c", "-O1", *API), "children", "270", opts=("--scan=full",))
+    """Of the 270 that there are, the parent's largest 256 are looked at; what all of them lost is in the summary too."""
+    profile = t.file("x.tide")
+    summary = t.run("run", "-o", profile, "--scan=full", "--", t.build("scenarios.c", "-O1", *API), "children", "270")[1]
+    others = t.ask(profile, "leaks")["others"]
+    t.equal("lost by all", (others["processes"], others["lost_blocks"]), (270, 270 * 50))
+    said = re.search(r"lost by other processes: (at least )?(\S+ \S+) in ([0-9,]+) blocks", summary)
+    t.equal("in the summary", said and said.group(1, 2, 3), (None, "%.1f MiB" % (others["lost_bytes"] / MIB), "{:,}".format(others["lost_blocks"])))
     found = t.ask(profile, "findings")
     t.equal("left out", found["processes_left_out"], 14)
     first = found["findings"][0]

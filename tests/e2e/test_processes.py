@@ -1,6 +1,7 @@
 """Children, other programs, and what happens when the collector is slow or dies."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -49,6 +50,17 @@ def test_forked_child_has_its_own_profile(t, how):
     t.equal("child's blocks in the parent", by_pid(t, profile, parent, "in_child"), (0, 0))
     t.equal("child's", by_pid(t, profile, child["pid"], "in_child"), (7000, 7))
     t.equal("parent's blocks in the child", by_pid(t, profile, child["pid"], "in_parent"), (0, 0))
+
+
+def test_workers_are_named_by_the_titles_they_set(t):
+    """Their arguments are their parent's until then; one that is killed has its title, too."""
+    profile = t.record(t.build("titled_workers.c", "-O1"), "one", "two")
+    commands = sorted(p["command"] for p in t.report(profile)["processes"])
+    t.equal("titles", commands[1:], [["pool: worker %d" % i] for i in (1, 2, 3)])
+    t.equal("their parent's arguments", commands[0][1:], ["one", "two"])
+    text = t.run("report", profile)[0]
+    t.true("in the tree", all("'pool: worker %d'" % i in text for i in (1, 2, 3)), text)
+    t.true("the program's name", re.search(r"this is about \d+, titled_workers, which has the highest peak", text), text)
 
 
 def test_exec_keeps_what_came_before(t):

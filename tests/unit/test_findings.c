@@ -416,6 +416,32 @@ static void test_whose_code_it_is(void **state)
     recording_free(r);
 }
 
+/* All allocations of 10 s are freed at once: that is worth a finding if it takes 1 % of the time, at
+ * 40 ns each, and not if it takes 0.3 %. */
+static void test_churn_that_takes_no_time(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {750000, 2500000};
+    for (size_t i = 0; i < 2; i++) {
+        struct recording *r = recording_new();
+        struct profile *p = fx_profile(r, 100, 1, "./app");
+        fx_symbol_table(r, p);
+        uint32_t site = fx_site(p, fx_node(p, 0, 0x1010), fx_thread(p, 100, "main"), DOMAIN_HEAP);
+        fx_interval(p, 10 * SECOND, 64);
+        fx_row(p, site, 64, counts[i], counts[i], counts[i]);
+        p->duration_ns = 10 * SECOND;
+        p->peak_bytes = 64;
+        struct query q = {.top = QUERY_ALL};
+        struct findings f;
+        assert_int_equal(findings_init(&f, r, &q, NULL), 0);
+        assert_int_equal(f.list.count, i);
+        if (i)
+            assert_int_equal(f.list.items[0].kind, FINDING_CHURN);
+        findings_release(&f);
+        recording_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_whose_code_it_is),
         cmocka_unit_test(test_wrappers),
         cmocka_unit_test(test_overloads_of_a_wrapper),
+        cmocka_unit_test(test_churn_that_takes_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ static void test_rounding(void **state)
     struct growth_question question = {0};
     struct err err = {0};
     assert_int_equal(growth_init(&g, r, &question, &err), 0);
-    struct growth_rates rates = growth_rates_between(&g, 0, g.count - 1);
+    struct growth_rates rates = growth_rates_between(&g, 0, g.count - 1, false);
     double span = growth_span(&g, 0, g.count - 1);
     assert_int_equal((int64_t)(rates.parts[GAIN_REACHABLE] * span), -20 * (int64_t)MIB);
     assert_true(rates.parts[GAIN_ROUNDING] * span >= -64 && rates.parts[GAIN_ROUNDING] * span <= 0);

@@ -186,12 +186,12 @@ static void test_csv(void **state)
     char *text = print_of(leaky(), &q, CSV);
     assert_string_equal(text,
                         "kind,bytes,count,usable_bytes,untouched_bytes,first_ns,last_ns,thread,"
-                        "threads,stack\n"
-                        "reachable,800,80,1440,400,0,7500000000,main,1,keep;main\n"
-                        "indirect,500,1,508,250,6000000000,6500000000,main,1,lose;main\n"
-                        "indirect,40,4,72,20,3000000000,3500000000,helper,1,worker\n"
-                        "lost,30,3,54,15,1000000000,5500000000,helper,2,lose;main\n"
-                        "freed at exit,700,7,756,,0,1500000000,main,1,keep;main\n");
+                        "threads,indirect_bytes,indirect_count,grew,stack\n"
+                        "reachable,800,80,1440,400,0,7500000000,main,1,,,true,keep;main\n"
+                        "indirect,500,1,508,250,6000000000,6500000000,main,1,,,false,lose;main\n"
+                        "indirect,40,4,72,20,3000000000,3500000000,helper,1,,,false,worker\n"
+                        "lost,30,3,54,15,1000000000,5500000000,helper,2,,,false,lose;main\n"
+                        "freed at exit,700,7,756,,0,1500000000,main,1,,,false,keep;main\n");
     free(text);
 }
 

@@ -1,6 +1,7 @@
 /* What a library has mapped is not the memory that is known to be something else. */
 #include "test_model_fixture.h"
 
+#include "analyse/findings.h"
 #include "model/mapped_by.h"
 
 #define MEGABYTE (UINT64_C(1) << 20)
@@ -64,11 +65,39 @@ static void test_known_parts_are_no_mappings(void **state)
     recording_free(r);
 }
 
+/* 8 MiB of anonymous memory are written pages of a mapped file. The footprint knows it, and findings
+ * have the same figure: the only mapping of libown.so is not of that file. */
+static void test_written_pages_of_a_file(void **state)
+{
+    (void)state;
+    struct recording *r = reserved();
+    struct profile *p = &r->profiles.items[0];
+    struct footprint *f = vec_push(&p->footprints);
+    *f = (struct footprint){.time_ns = SECOND + 1,
+                            .exact = true,
+                            .rss_bytes = 70 * MEGABYTE,
+                            .live_bytes = 10 * MEGABYTE};
+    f->parts[PART_LIVE] = 10 * MEGABYTE;
+    f->parts[PART_MAPPED] = 42 * MEGABYTE;
+    f->parts[PART_FILES] = 18 * MEGABYTE;
+    fx_symbols(r, p, 0x1010, 1, (struct sym[]){{"reserve", "/lib/libown.so"}});
+    assert_int_equal(told(r), 42);
+    struct query q = {.top = QUERY_ALL};
+    struct findings found;
+    assert_int_equal(findings_init(&found, r, &q, NULL), 0);
+    assert_int_equal(found.list.count, 1);
+    assert_int_equal(found.list.items[0].kind, FINDING_MAPPED);
+    assert_int_equal(found.list.items[0].bytes, 42 * MEGABYTE);
+    findings_release(&found);
+    recording_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_footprint),
         cmocka_unit_test(test_known_parts_are_no_mappings),
+        cmocka_unit_test(test_written_pages_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,10 @@ static void test_shorten(void **state)
     expect_short("alpha::operator std::string()", 20, "operator std::string");
     expect_short("abcdefghijklmnop", 10, "abcdefg...");
     expect_short("ééééééé", 5, "éé...");
+    expect_short("libLLVM-14.so.1+0x100189e", 15, "li...+0x100189e");
+    expect_short("libLLVM-14.so.1+0x100189e", 12, "libLLVM-1...");
+    expect_short("Perl_safesys... < Perl_more_bo...", 32, "Perl_safesys... < Perl_more_b...");
+    expect_short("alpha::beta(int) < gamma::delta(int)", 20, "beta < delta");
 }
 
 static void test_patterns(void **state)

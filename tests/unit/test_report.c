@@ -206,7 +206,7 @@ static void test_csv(void **state)
     free(r->profiles.items[0].threads.items[1].name);
     r->profiles.items[0].threads.items[1].name = xstrdup("a \"b\", c");
     text = print_of(r, &(struct query){.top = 1, .by = BY_THREAD}, CSV, &plain);
-    expect_part(text, "\n\"a \"\"b\"\", c\",,,,3200,50,3200,50\n");
+    expect_part(text, "\n\"a \"\"b\"\", c\",,,,3200,50,3200,50,1\n");
     free(text);
     recording_free(r);
 }
@@ -230,7 +230,7 @@ static void test_text(void **state)
                         "3.1 KiB  87.7      50  3.1 KiB  87.7  libx.so+0x1100  libx.so\n"
                         "  450 B  12.3       9    450 B  12.3  parse(int)      app.c:20\n"
                         "    0 B   0.0       0  3.1 KiB  87.7  worker          app.c:50\n"
-                        "... 1 more row with 0 B of self; --top 0 --min 0 shows all\n"
+                        "... 1 more row with 0 B of their own; --top 0 --min 0 shows all\n"
                         "\n"
                         "next: tidemark report app.tide --by stack --top 3\n");
     free(text);

@@ -28,7 +28,12 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
     struct proc_state state = {0};
     if (!proc_read_text(t->pid, "statm", text, sizeof text) || !proc_parse_statm(text, &memory))
         return false;
-    proc_read_state(t->pid, &state);
+    struct strbuf title = {0};
+    if (t->forked)
+        proc_read_command(t->pid, &title);
+    if (proc_read_state(t->pid, &state))
+        target_use_title(t, &title, state.stack_start);
+    strbuf_release(&title);
     *s = (struct stamp){.time_ns = now_ns,
                         .vm_bytes = memory.vm_bytes,
                         .rss_bytes = memory.rss_bytes,

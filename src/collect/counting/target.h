@@ -292,6 +292,10 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
 
 /* target_command.c */
 void target_read_command(struct target *t);
+/* A forked process has its parent's arguments until it sets a title for ps, as servers do to tell
+ * their workers apart. `stack_start` was read after this title: each exec chooses another one, so it
+ * shows whether the process still runs the same program. */
+void target_use_title(struct target *t, const struct strbuf *title, uint64_t stack_start);
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);

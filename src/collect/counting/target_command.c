@@ -9,14 +9,42 @@
 #include "collect/counting/target.h"
 #include "collect/proc/proc.h"
 
+/* A program that overwrote its arguments may have left no NUL after the last. */
+static void add_arguments(struct profile *p, const struct strbuf *text)
+{
+    for (size_t at = 0; at < text->size; at += strlen(text->data + at) + 1)
+        *vec_push(&p->command) = xstrdup(text->data + at);
+}
+
+static bool has_arguments(const struct profile *p, const struct strbuf *text)
+{
+    size_t at = 0, i = 0;
+    for (; at < text->size && i < p->command.count; i++) {
+        if (strcmp(text->data + at, p->command.items[i]) != 0)
+            return false;
+        at += strlen(text->data + at) + 1;
+    }
+    return i == p->command.count && at >= text->size;
+}
+
+void target_use_title(struct target *t, const struct strbuf *title, uint64_t stack_start)
+{
+    struct profile *p = &t->profile;
+    if (!t->forked || !title->size || !*title->data || !t->stack_start ||
+        stack_start != t->stack_start || has_arguments(p, title))
+        return;
+    for (size_t i = 0; i < p->command.count; i++)
+        free(p->command.items[i]);
+    p->command.count = 0;
+    add_arguments(p, title);
+}
+
 void target_read_command(struct target *t)
 {
     char path[64];
     struct strbuf b = {0};
     proc_read_command(t->pid, &b);
-    /* A program that overwrote its arguments may have left no NUL after the last. */
-    for (size_t at = 0; at < b.size; at += strlen(b.data + at) + 1)
-        *vec_push(&t->profile.command) = xstrdup(b.data + at);
+    add_arguments(&t->profile, &b);
     strbuf_release(&b);
     char exe[4096];
     proc_read_exe(t->pid, exe, sizeof exe);
