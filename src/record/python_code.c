@@ -122,6 +122,17 @@ static bool frames_hold(uint64_t state, unsigned most, unsigned *seen)
     return true;
 }
 
+bool python_is_own(uint64_t state)
+{
+    uint64_t thread;
+    if (state == (uint64_t)(uintptr_t)tls.thread) /* found under our own key, which may be 0 too */
+        return false;
+    if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
+        return true; /* the kernel must not be asked */
+    return careful_load(state + python.layout.thread_id, &thread) &&
+           thread == (uint64_t)pthread_self();
+}
+
 bool python_is_whole(uint64_t state)
 {
     unsigned seen;

@@ -408,10 +408,15 @@ static inline __attribute__((always_inline)) struct python_thread *
 read_thread(struct thread *t, uint32_t *shims, bool now)
 {
     uint64_t state = own_state();
-    if (!state || (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire)) &&
-                   !python_prove(state)))
-        return NULL;
     struct python_thread *p = t->python;
+    if (!state)
+        return NULL;
+    if (UNLIKELY(!atomic_load_explicit(&python.proven, memory_order_acquire))) {
+        if (!python_prove(state))
+            return NULL;
+    } else if (UNLIKELY(!p || p->state != state) && !python_is_own(state)) {
+        return NULL;
+    }
     if (UNLIKELY(!p) && !(p = python_thread_new(t)))
         return NULL;
     if (!read_frames(p, state, shims))
