@@ -320,6 +320,18 @@ def test_is_read_again(t, what):
     t.record(t.build("leaves_python.c", "-rdynamic"), what, *plugin, status=3)
 
 
+@cases(version=("3.12", "3.13"))
+def test_state_of_nobody(t, version):
+    """What the interpreter says is this thread's state is no such thing: it is the recorder's own memory."""
+    home = os.path.dirname(os.path.dirname(interpreter(version)))
+    library = os.path.join(home, "lib", "libpython%s.so.1.0" % version)
+    profile = t.record(t.build("mistaken_state.c", "-O1", "-rdynamic", "-ldl"), library,
+                       env={"PYTHONHOME": home, "PYTHONDONTWRITEBYTECODE": "1"})
+    t.equal("blocks", t.total(t.report(profile), "allocates"), (100100, 100))
+    t.true("Python frames", any(f["kind"] == "python" for r in t.report(profile, "live", "--by", "stack")["rows"]
+                                for f in r["stack"]))
+
+
 def fake(t, *flags):
     profile = t.record(t.build("fake_python.c", "-rdynamic", *flags), status=3)
     t.equal("blocks", t.total(t.report(profile), "allocates"), (10000, 100))
