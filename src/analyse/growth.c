@@ -366,34 +366,49 @@ static void begin(struct growth *g, const char *mark)
     make_series(g, p);
 }
 
-/* The number of intervals up to which functions are compared. About the last stamp, which lags behind
- * the program, and the end of its work a program may free what the stamps still show. So the highest
- * live heap since the stamp before it counts. */
-static size_t until_highest(const struct growth *g)
+/* How much the live heap grew in an interval. */
+static int64_t rise_of(const struct profile *p, const struct interval *v)
+{
+    int64_t rise = 0;
+    for (size_t k = v->first_row; k < v->first_row + v->row_count; k++) {
+        const struct row *row = &p->rows.items[k];
+        if (domain_is_live(p->sites.items[row->site].domain))
+            rise = wrapped(rise, (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]));
+    }
+    return rise;
+}
+
+/*
+ * The number of intervals up to which functions are compared. About the last stamp, which lags
+ * behind the program, and the end of its work a program may free what the stamps still show. So
+ * these are the intervals up to the last one that still has half of what the heap gained at most
+ * since the stamp before it. (The highest one may have been a short peak long before the end.)
+ */
+static size_t until_freed(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
     size_t begin = g->count > 1 ? g->intervals[g->count - 2] : 0, end = work_end(p), best = begin;
-    int64_t live = 0, highest = 0;
-    for (size_t i = begin; i < end && begin; i++) {
-        const struct interval *v = &p->intervals.items[i];
-        for (size_t k = v->first_row; k < v->first_row + v->row_count; k++) {
-            const struct row *row = &p->rows.items[k];
-            if (domain_is_live(p->sites.items[row->site].domain))
-                live = wrapped(live, (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]));
-        }
-        if (live >= highest) {
-            highest = live;
-            best = i + 1;
-        }
+    int64_t gained = 0, highest = 0;
+    if (!begin)
+        return end;
+    for (size_t i = begin; i < end; i++) {
+        gained = wrapped(gained, rise_of(p, &p->intervals.items[i]));
+        highest = gained > highest ? gained : highest;
     }
-    return begin ? best : end;
+    gained = 0;
+    for (size_t i = begin; i < end; i++) {
+        gained = wrapped(gained, rise_of(p, &p->intervals.items[i]));
+        if (gained >= highest / 2)
+            best = i + 1;
+    }
+    return best;
 }
 
 static void conclude(struct growth *g, const struct recording *r)
 {
     growth_account_init(&g->account, &g->places, g->count ? g->stamp[g->first]->time_ns : 0);
     g->since = g->count ? g->intervals[g->first] : 0;
-    g->until = g->mark ? (g->count ? g->intervals[g->count - 1] : 0) : until_highest(g);
+    g->until = g->mark ? (g->count ? g->intervals[g->count - 1] : 0) : until_freed(g);
     if (g->known || (!g->mark && g->until >= GROWTH_STAMPS_LEAST))
         growth_find_sites(g, r);
     growth_judge(g);

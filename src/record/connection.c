@@ -402,14 +402,14 @@ bool recorder_connect(void)
     return true;
 }
 
-/* Called with the lock of thread.c. A thread that was refused asks again when the tick has
- * advanced. */
 uint32_t recorder_rings_left(void)
 {
-    const struct segment *s = &segments[segment_count - 1];
-    return segment_count ? s->rings - s->used : 0;
+    const struct segment *s = segment_count ? &segments[segment_count - 1] : NULL;
+    return s ? s->rings - s->used : 0;
 }
 
+/* Called with the lock of thread.c. A thread that was refused asks again when the tick has
+ * advanced. */
 struct wire_ring *recorder_ring(void)
 {
     static uint32_t denied;

@@ -131,16 +131,17 @@ EXPORT int signalfd(int fd, const sigset_t *set, int flags)
     return forward(fd, cpu_timer_without(set, &copy), flags);
 }
 
-/* The kernel may be the only one that knows where the signal stack is: the leak scan asks for it. A
- * sanitizer calls this too early to start, as sigaction. */
+/*
+ * The kernel may be the only one that knows where the signal stack is: the leak scan asks for it. A
+ * thread that has not begun asks the kernel when it does, so nothing is begun here: a child calls
+ * this before it executes another program.
+ */
 EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
     NEXT(sigaltstack)
     int result = forward(stack, old);
-    struct thread *t = result == 0 && stack && next.sigaltstack ? thread_enter() : NULL;
-    if (t) {
-        thread_signal_stack(t, stack);
-        thread_leave();
-    }
+    struct thread *t = tls.thread;
+    if (result == 0 && stack && t && t->tick && sys_call(SYS_getpid) == (long)recorder.pid)
+        thread_ask_signal_stack(t);
     return result;
 }

@@ -129,8 +129,11 @@ bool python_is_own(uint64_t state)
         return false;
     if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
         return true; /* the kernel must not be asked */
-    return careful_load(state + python.layout.thread_id, &thread) &&
-           thread == (uint64_t)pthread_self();
+    if (careful_load(state + python.layout.thread_id, &thread) &&
+        thread == (uint64_t)pthread_self())
+        return true;
+    /* An embedding program may have made it for another thread, and hands it on. */
+    return python.current_state && (uint64_t)(uintptr_t)python.current_state() == state;
 }
 
 bool python_is_whole(uint64_t state)

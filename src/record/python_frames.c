@@ -419,9 +419,9 @@ read_thread(struct thread *t, uint32_t *shims, bool now)
     }
     if (UNLIKELY(!p) && !(p = python_thread_new(t)))
         return NULL;
+    p->state = state;
     if (!read_frames(p, state, shims))
         return NULL;
-    p->state = state;
     if (LIKELY(p->name.skip && !now))
         p->name.skip--;
     else if (!t->in_handler)

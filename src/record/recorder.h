@@ -320,11 +320,11 @@ void thread_tick(struct thread *t); /* call it if the shared tick has changed */
 /* This thread has advanced the shared tick to `tick`: reports what it has counted before. */
 void thread_interval_ends(struct thread *t, uint32_t tick);
 void thread_named(struct thread *t, const char *name);
-void thread_recover(struct thread *t); /* after a hook that did not end normally */
-void thread_signal_stack(struct thread *t, const stack_t *stack); /* reports its signal stack */
-void thread_check_name(void); /* the last chance to read its name from Python */
-void threads_prepare(void);   /* for threads that begin when we may not set up memory for them */
-void threads_reset(void);     /* in a forked child */
+void thread_recover(struct thread *t);          /* after a hook that did not end normally */
+void thread_ask_signal_stack(struct thread *t); /* asks the kernel where signal handlers run */
+void thread_check_name(void);                   /* the last chance to read its name from Python */
+void threads_prepare(void); /* for threads that begin when we may not set up memory for them */
+void threads_reset(void);   /* in a forked child */
 /* Calls a function for each thread that has not ended, while none can begin or end. */
 void threads_each(void (*f)(struct thread *t, void *context), void *context);
 void threads_leave(void);     /* frees the memory of all threads, which must not use it any more */

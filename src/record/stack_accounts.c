@@ -6,7 +6,7 @@
 #include "record/recorder.h"
 #include "record/refusal.h"
 
-#define PREPARED_WINDOWS 6 /* 4 MiB */
+#define PREPARED_WINDOWS 9 /* 32 MiB of addresses */
 
 _Atomic uintptr_t stack_accounts_windows[WIRE_WINDOWS - 1];
 static struct refusal refusal;

@@ -14,7 +14,7 @@
 #define INDEX_HUGE       (2u << 20) /* bytes: larger tables are accessed at random */
 #define ABANDONED        1024       /* ticks */
 #define PREPARED_SLOTS   (1u << 25) /* mapped before a filter is installed: 256 MiB of addresses, */
-#define PREPARED_LEVELS  7          /* and 4 MiB */
+#define PREPARED_LEVELS  10         /* and 32 MiB */
 
 static struct {
     struct wire_header *header;
@@ -132,7 +132,8 @@ static bool level_make(unsigned level)
         return false;
     if (size >= INDEX_HUGE)
         sys_call(SYS_madvise, entries, size, (long)MADV_HUGEPAGE);
-    if (sys_call(SYS_madvise, entries, size, (long)MADV_WIPEONFORK) < 0 ||
+    bool wiped = sys_call(SYS_madvise, entries, size, (long)MADV_WIPEONFORK) >= 0;
+    if (!refusal_note(&tree.refusal, tick(), wiped) ||
         !atomic_compare_exchange_strong(&tree.levels[level], &none, entries))
         sys_call(SYS_munmap, entries, size);
     else

@@ -221,9 +221,11 @@ static uint64_t sure_stack(bool first, uint64_t high)
     return size > above && size < high ? high - size + above : high;
 }
 
-void thread_signal_stack(struct thread *t, const stack_t *stack)
+void thread_ask_signal_stack(struct thread *t)
 {
-    uintptr_t address = stack->ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack->ss_sp;
+    stack_t stack = {.ss_flags = SS_DISABLE};
+    sys_call(SYS_sigaltstack, 0L, &stack);
+    uintptr_t address = stack.ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack.ss_sp;
     atomic_store_explicit(&t->ring->signal_stack, address, memory_order_relaxed);
 }
 
@@ -246,9 +248,7 @@ static struct thread *thread_adopt(struct thread *t)
     atomic_store_explicit(&t->ring->stack, t->stack_high, memory_order_relaxed);
     t->stack_low = t->stack_high > STACK_MOST ? t->stack_high - STACK_MOST : 0;
     t->stack_sure = sure_stack(first, t->stack_high);
-    stack_t signal_stack = {.ss_flags = SS_DISABLE};
-    sys_call(SYS_sigaltstack, 0L, &signal_stack);
-    thread_signal_stack(t, &signal_stack);
+    thread_ask_signal_stack(t);
 
     accounts_begin(t);
     put_tick(t);

@@ -346,6 +346,31 @@ static void test_freed_after_the_last_stamp(void **state)
     told_release(&t, &m);
 }
 
+/* The heap grows to the end. A peak soon after the last stamp but one is higher than the end, and
+ * hides nothing of what comes after it. */
+static void test_short_peak_before_the_end(void **state)
+{
+    (void)state;
+    struct made m = make();
+    for (uint64_t i = 1; i <= STAMPS; i++) {
+        fx_interval(m.profile, i * SECOND, i * MIB);
+        fx_row(m.profile, m.sites[0], MIB, 1, 0, 0);
+        if (i == STAMPS)
+            fx_row(m.profile, m.sites[1], 20 * MIB, 1, 0, 0);
+        add_stamp(&m, i, i * MIB, (10 + i) * MIB, 20 * MIB);
+    }
+    for (uint64_t i = 1; i <= 10; i++) {
+        fx_interval(m.profile, (STAMPS + i) * SECOND, (STAMPS + i) * MIB);
+        fx_row(m.profile, m.sites[0], MIB, 1, 0, 0);
+        if (i == 1)
+            fx_row(m.profile, m.sites[1], 20 * MIB, 0, 1, 0);
+    }
+    m.profile->peak_bytes = (STAMPS + 20) * MIB;
+    struct told t = tell(&m);
+    assert_int_equal(t.growth.sites.items[0].bytes, (STAMPS + 10 - 1) * MIB);
+    told_release(&t, &m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_fragmentation_or_retention),
         cmocka_unit_test(test_overloads_are_named_once),
         cmocka_unit_test(test_freed_after_the_last_stamp),
+        cmocka_unit_test(test_short_peak_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

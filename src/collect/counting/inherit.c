@@ -42,6 +42,7 @@ void inherit_fork(struct target *t, uint32_t number)
     t->has_forked = true;
     image.live.blocks += i->blocks - i->freed_blocks;
     image.live.bytes += i->bytes - i->freed_bytes;
+    image.live = amount_above_zero(image.live);
     for (size_t k = 0; k < t->program_mmaps.items.count; k++)
         address_set_add(&image.maps, t->program_mmaps.items.items[k].start,
                         t->program_mmaps.items.items[k].end);

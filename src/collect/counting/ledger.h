@@ -121,11 +121,7 @@ void ledger_watch(struct ledger *l);
  * reports the block: until then the sum can be below zero, and this is 0. */
 static inline struct amount ledger_now(const struct ledger *l)
 {
-    struct amount live = l->live;
-    live.bytes = (int64_t)live.bytes > 0 ? live.bytes : 0;
-    live.blocks = (int64_t)live.blocks > 0 ? live.blocks : 0;
-    live.usable = (int64_t)live.usable > 0 ? live.usable : 0;
-    return live;
+    return amount_above_zero(l->live);
 }
 
 /* What is live at the account's site. */

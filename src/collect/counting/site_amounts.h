@@ -21,6 +21,14 @@ struct amount {
     uint64_t bytes, blocks, usable;
 };
 
+/* The same with 0 for what is below zero: a sum of differences can be so for a moment. */
+static inline struct amount amount_above_zero(struct amount a)
+{
+    return (struct amount){.bytes = (int64_t)a.bytes > 0 ? a.bytes : 0,
+                           .blocks = (int64_t)a.blocks > 0 ? a.blocks : 0,
+                           .usable = (int64_t)a.usable > 0 ? a.usable : 0};
+}
+
 /* The exact figures of a site. */
 struct site_amounts {
     struct amount live;
