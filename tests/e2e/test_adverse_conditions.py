@@ -422,6 +422,16 @@ def test_filter_installed_by_the_program(t, action, calls):
     t.true("a note", any("1 child processes were not recorded" in n for n in report["notes"]), report["notes"])
 
 
+@cases(action=("errno", "kill"))
+def test_filter_installed_by_a_forked_child(t, action):
+    """It has not allocated yet: it connects before the filter forbids that, and its parent's recording stays as it was."""
+    profile = record(t, (), t.build("filtered.c", "-O1"), action, "child", *OURS, status=4)
+    parent, child = (str(p["pid"]) for p in t.report(profile)["processes"])
+    t.equal("parent", t.total(t.report(profile, "live", "--process", parent), "before_filter"), (64000, 1000))
+    t.equal("child", t.total(t.report(profile, "live", "--process", child), "in_child"), (800, 50))
+    t.equal("lost", [t.report(profile, "live", "--process", p)["totals"]["lost_events"] for p in (parent, child)], [0, 0])
+
+
 def test_filter_in_a_program_that_locks_its_memory(t):
     """Before a filter is installed, addresses are set aside for stacks. They do not become memory because all is locked."""
     record(t, (), t.build("locked.c", "-O1"), status=0)

@@ -1,6 +1,7 @@
 /*
- * filtered errno|kill now|exec CALL...: installs a seccomp filter that forbids some system calls,
- * and goes on as `unfiltered` does: in this program or, by exec, in a new one.
+ * filtered errno|kill now|exec|child CALL...: installs a seccomp filter that forbids some system
+ * calls, and goes on as `unfiltered` does: in this program or, by exec, in a new one. child: a
+ * forked child installs it before anything else, and allocates.
  * filtered unfiltered: allocates in its first thread, in six threads that are alive together, and
  * in a forked child.
  */
@@ -60,21 +61,29 @@ SITE static void in_child(void)
         known_sink = malloc(16);
 }
 
-static int unfiltered(void)
+static int install(unsigned action, char **names);
+
+/* `names`: it installs a filter first. Returns 4, or 5: the child did not end well. */
+static int fork_child(unsigned action, char **names)
 {
     int status;
-    pid_t child;
-
-    in_first_thread();
-    run_six_threads();
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
+        if (names && install(action, names))
+            _exit(1);
         in_child();
         _exit(3);
     }
     if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 3)
         return 5;
     return 4;
+}
+
+static int unfiltered(void)
+{
+    in_first_thread();
+    run_six_threads();
+    return fork_child(0, NULL);
 }
 
 /* Shared memory is told from other mappings by its flags, the fourth argument; of madvise, only what
@@ -128,8 +137,11 @@ int main(int argc, char **argv)
     if (argc < 3)
         return unfiltered();
     before_filter();
-    if (install(!strcmp(argv[1], "kill") ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM,
-                argv + 3))
+    unsigned action =
+        !strcmp(argv[1], "kill") ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
+    if (!strcmp(argv[2], "child"))
+        return fork_child(action, argv + 3);
+    if (install(action, argv + 3))
         return 1;
     if (!strcmp(argv[2], "now"))
         return unfiltered();
