@@ -92,7 +92,8 @@ void *entry_original(const char *name)
 
 /*
  * Sanitizers check every address that their own functions return. If their names are not exported,
- * they are recognised by a function that no allocator defines. (Firefox defines pthread_create.)
+ * they are recognised by a function that no allocator defines. pthread_create would not do:
+ * Firefox, which has its own malloc, defines it too.
  */
 static bool is_sanitized(const struct exports *x)
 {

@@ -18,7 +18,7 @@ static bool confine(void)
     if (atomic_load(&recorder.confined) ||
         (tls.thread && tls.thread->tick && sys_call(SYS_getpid) != (long)recorder.pid))
         return false;
-    if (thread_enter()) /* a forked child connects now: what is prepared is its own then */
+    if (thread_enter()) /* connects a forked child, so that it prepares its own memory */
         thread_leave();
     stack_tree_prepare();
     stack_accounts_prepare();

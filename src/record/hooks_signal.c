@@ -132,9 +132,9 @@ EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 }
 
 /*
- * The kernel may be the only one that knows where the signal stack is: the leak scan asks for it. A
- * thread that has not begun asks the kernel when it does, so nothing is begun here: a child calls
- * this before it executes another program.
+ * Only the kernel may know where a thread's signal stack is, and the leak scan needs it. A thread
+ * that is not recorded yet asks the kernel when its recording begins. So this hook starts no
+ * recording: a forked child may call sigaltstack just before it executes another program.
  */
 EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {

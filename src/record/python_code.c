@@ -125,7 +125,7 @@ static bool frames_hold(uint64_t state, unsigned most, unsigned *seen)
 bool python_is_own(uint64_t state)
 {
     uint64_t thread;
-    if (state == (uint64_t)(uintptr_t)tls.thread) /* found under our own key, which may be 0 too */
+    if (state == (uint64_t)(uintptr_t)tls.thread) /* found under key 0, which may be ours */
         return false;
     if (atomic_load_explicit(&recorder.confined, memory_order_relaxed))
         return true; /* the kernel must not be asked */

@@ -304,7 +304,7 @@ struct thread *thread_begin(void)
         free_threads = t->next;
     else
         t = thread_new();
-    if (begun++) /* it may have been created without pthread_create */
+    if (begun++) /* this thread may have been created without pthread_create */
         atomic_store(&recorder.several, true);
     spin_unlock(&threads_lock);
     if (t)

@@ -128,7 +128,8 @@ static void gather_facts(const struct scanning *s, const struct stopped_threads 
                 (struct root_thread){h->threads.items[i].stack, h->threads.items[i].pointer};
 }
 
-/* Takes what only the kernel may have: where signal handlers run, and what it was given to return. */
+/* Takes the pointers that only the kernel may hold: signal stacks, and values that epoll and timers
+ * return. */
 static void take_kernel_pointers(const struct target *t, struct reachability *reach)
 {
     struct kernel_pointers k = {0};
