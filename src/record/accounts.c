@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/accounts_memory.h"
+#include "record/array_growth.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/shared_window.h"
@@ -140,7 +141,8 @@ void accounts_init(struct counting *c, void *memory)
     c->own = (struct account_table){.entries = memory, .size = ACCOUNT_TABLE_FIRST};
     c->others = (struct account_table){.entries = (uint64_t *)memory + ACCOUNT_TABLE_FIRST,
                                        .size = ACCOUNT_TABLE_FIRST};
-    c->replacements = (void *)((uint64_t *)memory + 2 * ACCOUNT_TABLE_FIRST);
+    c->growing = (void *)((uint64_t *)memory + 2 * ACCOUNT_TABLE_FIRST);
+    c->replacements = (void *)(c->growing + GROWING_ARRAYS);
 }
 
 static void table_clear(struct account_table *a)
@@ -246,6 +248,8 @@ void accounts_begin(struct thread *t)
     c->any_replacement = false;
     c->alone_era = 0;
     c->last_alloc = c->fresh.address = 0;
+    for (unsigned i = 0; i < NEAR_REGIONS; i++)
+        c->near_regions[i] = (struct near_region){.region = UINTPTR_MAX};
     atomic_store_explicit(&t->ring->owner, 0, memory_order_relaxed);
     walk_forget_notes(&t->walk); /* the notes refer to accounts that belonged to it before */
     python_forget_accounts(t);

@@ -15,6 +15,7 @@
 #include "wire/accounts.h"
 
 struct thread;
+struct growing_array;
 
 /* A hash table of account numbers. Its keys are stacks whose entry in stack_accounts belongs to
  * another thread, or accounts of other threads whose blocks this thread has freed. */
@@ -29,10 +30,36 @@ struct replacements {
     uint8_t grown, otherwise;
 };
 
+/* A region of addresses that the thread used lately, and its slots for small blocks of glibc. */
+struct near_region {
+    uintptr_t region; /* address >> WIRE_REGION_BITS */
+    char *slots;
+};
+#define NEAR_REGIONS 16u
+
+/* A cell that the thread used lately (wire/accounts.h). */
+struct near_cell {
+    uintptr_t key; /* from near_cell_key; 0: empty */
+    struct wire_cell *cell;
+};
+#define NEAR_CELLS 64u
+
+/* Accounts begin at multiples of 128, so the low bits of their address are free. */
+static inline uintptr_t near_cell_key(const struct wire_account *a, unsigned group, unsigned lives)
+{
+    return (uintptr_t)a | lives << 6 | group;
+}
+
+static inline size_t near_cell_at(uintptr_t key)
+{
+    return (key >> 7 ^ key) % NEAR_CELLS;
+}
+
 #define ACCOUNT_TABLE_FIRST 512u  /* the first table, which is part of the thread's memory */
 #define REPLACEMENTS        4096u /* accounts that are this far apart share an entry */
 #define COUNTING_BYTES                                                                             \
-    (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t) + REPLACEMENTS * sizeof(struct replacements))
+    (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t) + REPLACEMENTS * sizeof(struct replacements) +     \
+     GROWING_ARRAYS * sizeof(struct growing_array))
 
 /* What one thread needs to count its allocations and frees. */
 struct counting {
@@ -41,6 +68,7 @@ struct counting {
     uint32_t new_accounts;           /* accounts made since rows were last written */
     uint32_t cells, cells_end;
     struct account_table own, others;
+    struct growing_array *growing; /* [GROWING_ARRAYS] (array_growth.h) */
     struct replacements *replacements;
     bool any_replacement; /* false: all replacements are 0 */
     /* 1 + the era in which the thread last tried to own the total (count.c); 0: never. */
@@ -58,6 +86,13 @@ struct counting {
     struct indexed moving; /* the block that a realloc is moving */
     uintptr_t moving_from; /* the address of the block that a realloc is moving; 0: none */
     bool moving_known, moving_stored, moving_sure;
+    bool moving_gone; /* it is counted as freed */
+    struct {          /* the last result of count_life_of */
+        uint32_t birth, now;
+        unsigned life;
+    } lived;
+    struct near_region near_regions[NEAR_REGIONS];
+    struct near_cell near_cells[NEAR_CELLS];
 };
 
 void accounts_init(struct counting *c, void *memory); /* COUNTING_BYTES, zeroed */

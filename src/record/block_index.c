@@ -22,8 +22,6 @@ static struct {
 
 struct index_top index_top;
 
-_Atomic bool index_stored_any;
-
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* Call it with the lock. */
@@ -72,7 +70,7 @@ static __attribute__((noinline, cold)) char *part_make(uintptr_t address, unsign
     slots = slab_take(wire_part_bytes(bits));
     if (slots) {
         if (size_stored)
-            atomic_store(&index_stored_any, true);
+            atomic_store(&recorder.any_stored, true);
         block_index.parts[count] = (struct wire_index_part){.region = number,
                                                             .slots = (uintptr_t)slots,
                                                             .granule_bits = bits,

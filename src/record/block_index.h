@@ -61,12 +61,6 @@ bool index_put(uintptr_t address, const struct indexed *b, bool size_stored, str
  * allocator reports. */
 bool index_take(uintptr_t address, size_t usable, struct indexed *out);
 
-extern _Atomic bool index_stored_any; /* false: no block has a stored size */
-static inline bool index_has_stored(void)
-{
-    return atomic_load_explicit(&index_stored_any, memory_order_relaxed);
-}
-
 /* The distance at which blocks of this usable size begin. */
 static inline uint64_t index_apart(size_t usable)
 {
@@ -237,7 +231,7 @@ static inline bool index_put_chunk(_Atomic uint64_t *word, uintptr_t address, ui
         __builtin_expect(atomic_load_explicit(word, memory_order_relaxed) != 0, 0))
         return false;
     uint32_t low = slack << 8 | WIRE_SLOT_TAG(chunk, address);
-    atomic_store_explicit(word, WIRE_SLOT(account, era & WIRE_ERA_MOST, low), memory_order_relaxed);
+    atomic_store_explicit(word, WIRE_SLOT(account, index_era(era), low), memory_order_relaxed);
     return true;
 }
 

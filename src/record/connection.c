@@ -22,7 +22,7 @@
 #include "record/recorder.h"
 #include "record/routes.h"
 
-struct recorder recorder;
+struct recorder recorder = {.sizes_unverified = true};
 
 extern char **environ;
 

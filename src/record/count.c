@@ -1,19 +1,11 @@
+#include "record/array_growth.h"
 #include "record/count.h"
 
-#define CELLS_CLAIMED  8         /* accounts, for twice as many cells */
-#define CELLS_MOST     64        /* of one account: more than there are groups */
-#define PENDING_MOST   (4 << 10) /* bytes that a thread may add to the heap before others know */
-#define GROWTHS_LOOKED 64        /* replacements that are no growth, and more than those that are */
+#define CELLS_CLAIMED 8         /* accounts, for twice as many cells */
+#define CELLS_MOST    64        /* of one account: more than there are groups */
+#define PENDING_MOST  (4 << 10) /* bytes that a thread may add to the heap before others know */
 
 /* --- the total and its peak ------------------------------------------------------------------- */
-
-void count_save(struct wire_account *a, uint32_t epoch)
-{
-    a->saved_bytes = a->base_bytes + a->bytes - a->freed;
-    a->saved_slack = a->base_slack + a->slack - a->slack_freed;
-    a->saved_blocks = a->base_blocks + a->allocs - a->frees;
-    a->saved_epoch = epoch;
-}
 
 /* Notes the size of the heap; true: it is a new maximum. */
 static bool note_peak(uint64_t live)
@@ -106,6 +98,15 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
 
 /* --- sizes and lifetimes ---------------------------------------------------------------------- */
 
+/* Remembers a cell for the fast path. */
+static struct wire_cell *cell_used(struct counting *c, const struct wire_account *a, unsigned group,
+                                   unsigned lives, struct wire_cell *cell)
+{
+    uintptr_t key = near_cell_key(a, group, lives);
+    c->near_cells[near_cell_at(key)] = (struct near_cell){key, cell};
+    return cell;
+}
+
 static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, struct wire_account *a,
                                                            unsigned group, unsigned lives)
 {
@@ -117,7 +118,7 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
             return NULL;
         struct wire_cell *cell = cell_at(n);
         if (cell->group == group && cell->lives == lives)
-            return cell;
+            return cell_used(c, a, group, lives, cell);
         n = cell->next;
     }
     if (c->cells == c->cells_end) {
@@ -139,7 +140,7 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
         cell->next = head;
         a->cells = number;
     }
-    return cell;
+    return cell_used(c, a, group, lives, cell);
 }
 
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
@@ -202,68 +203,6 @@ bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure)
     return true;
 }
 
-/* Reports a block that was freed, or moved, for which the thread had just allocated another. */
-static __attribute__((noinline)) void tell_growth(struct thread *t, uintptr_t from, uintptr_t to,
-                                                  const struct indexed *old, uint64_t size,
-                                                  uint32_t account, uint32_t era, bool by_realloc)
-{
-    if (UNLIKELY(t->end - t->at < 7) && !ring_spare_room(t)) {
-        atomic_fetch_add_explicit(&t->ring->growths_left_out, 1, memory_order_relaxed);
-        return;
-    }
-    event_sequence(t);
-    event_word(t, WIRE_WORD(WIRE_GROWTH, by_realloc, (uint64_t)from & WIRE_LOW48));
-    event_word(t, to);
-    event_word(t, old->size);
-    event_word(t, size);
-    event_word(t, (uint64_t)old->account << 32 | account);
-    event_word(t, (uint64_t)old->era << 32 | era);
-    event_publish(t);
-}
-
-static inline uint8_t one_more(uint8_t n)
-{
-    return n < UINT8_MAX ? (uint8_t)(n + 1) : n;
-}
-
-/* Blocks whose sizes are unrelated look as if one had grown into the other about every third time.
- * If most do not, no more records are sent for the site. */
-static inline bool are_unrelated(uint8_t grown, uint8_t otherwise)
-{
-    return otherwise > GROWTHS_LOOKED && otherwise > grown;
-}
-
-/* Is it the array that the other block continues? The collector decides
- * (collect/counting/realloc_chains.h); this only spares it most others. */
-void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old)
-{
-    uint64_t size = t->counting.fresh.size;
-    bool grows = size * 10 >= old->size * 11 && size * 2 <= old->size * 9;
-    if (t->counting.fresh.account == old->account) {
-        struct wire_account *a = account_at(old->account);
-        if (are_unrelated(a->growths, a->otherwise))
-            return;
-        if (grows)
-            a->growths = one_more(a->growths);
-        else if (size < old->size || size > old->size * 4)
-            a->otherwise = one_more(a->otherwise);
-        else
-            return;
-    } else {
-        struct replacements *r = &t->counting.replacements[old->account % REPLACEMENTS];
-        if (are_unrelated(r->grown, r->otherwise))
-            return;
-        t->counting.any_replacement = true;
-        if (!grows) {
-            r->otherwise = one_more(r->otherwise);
-            return;
-        }
-        r->grown = one_more(r->grown);
-    }
-    tell_growth(t, address, t->counting.fresh.address, old, size, t->counting.fresh.account,
-                t->counting.fresh.era, false);
-}
-
 /* The stack is seen again, or for the first time. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered)
 {
@@ -303,7 +242,9 @@ bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure)
      * neither place. */
     atomic_store_explicit(&t->ring->reallocating, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    c->moving_known = count_take(old, usable, &c->moving);
+    c->moving_known =
+        count_take_chunk(old, usable, &c->moving) || count_take(old, usable, &c->moving);
+    c->moving_gone = false;
     c->moving_stored = !usable;
     c->moving_sure = sure;
     c->moving_from = (uintptr_t)old;
@@ -326,12 +267,12 @@ void count_realloc_failed(struct thread *t)
     realloc_ends(t);
 }
 
-/* Removes the block that realloc took. */
-static void moving_goes(struct thread *t, uint32_t now)
+void count_moving_goes(struct thread *t, uint32_t now)
 {
     struct counting *c = &t->counting;
-    if (!c->moving_known)
+    if (!c->moving_known || c->moving_gone)
         return;
+    c->moving_gone = true;
     if (is_inherited(&c->moving))
         count_inherited_free(&c->moving);
     else
@@ -342,9 +283,16 @@ void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account
 {
     struct counting *c = &t->counting;
     struct wire_account *a = account_at(account);
-    moving_goes(t, now);
-    if (c->moving_known && !is_inherited(&c->moving) && size > c->moving.size)
-        tell_growth(t, c->moving_from, to, &c->moving, size, account, now, true);
+    if (c->moving_known && !is_inherited(&c->moving) && size > c->moving.size) {
+        struct growth_step step = {.from = c->moving_from,
+                                   .to = to,
+                                   .size = size,
+                                   .account = account,
+                                   .era = now,
+                                   .by_realloc = true,
+                                   .old = c->moving};
+        growth_step(t, &step);
+    }
     if (UNLIKELY(a->reallocs == UINT16_MAX))
         accounts_rows(t);
     if (!a->next_dirty)
@@ -359,7 +307,7 @@ void count_unrecorded(struct thread *t)
 {
     struct counting *c = &t->counting;
     if (c->moving_from)
-        moving_goes(t, era_now());
+        count_moving_goes(t, era_now());
     realloc_ends(t);
 }
 
@@ -384,7 +332,7 @@ uint32_t count_unmap(struct thread *t, void *p, size_t size)
 {
     struct wire_account none = {0};
     struct indexed b;
-    if (index_has_stored() && index_take((uintptr_t)p, INDEX_SIZE_STORED, &b)) {
+    if (count_any_stored() && index_take((uintptr_t)p, INDEX_SIZE_STORED, &b)) {
         if (b.account == WIRE_ACCOUNT_ARENA && b.size == size) {
             if (!is_inherited(&b))
                 total_shrinks(t, &none, size);

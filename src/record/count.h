@@ -25,8 +25,6 @@ static inline void count_store(_Atomic uint64_t *word, uint64_t value)
 
 /* --- count.c ---------------------------------------------------------------------------------- */
 
-/* Saves the values of an account before its first change after a peak. */
-void count_save(struct wire_account *a, uint32_t epoch);
 /* Changes the total in a process that has, or had, several threads. */
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
@@ -42,7 +40,9 @@ void count_put(struct thread *t, void *p, const struct indexed *b, bool size_sto
 bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
 /* Notes that a block is freed right after another one was allocated: an array may be growing. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
-/* Counts the old block of count_realloc as freed, after the realloc. */
+/* After a realloc: counts the old block of count_realloc as freed, unless that was done. */
+void count_moving_goes(struct thread *t, uint32_t now);
+/* Ends the realloc; its result is in the index. */
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
 /* The account of a stack that is not cached; 0: there is none. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
@@ -51,14 +51,19 @@ uint32_t count_others(struct thread *t, uint32_t account);
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
-/* Adds `size` bytes to the total. Call it before the account grows. */
-static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
+/* Saves the values of an account before its first change after a peak. */
+static inline void count_save(struct wire_account *a, uint32_t epoch)
+{
+    a->saved_bytes = a->base_bytes + a->bytes - a->freed;
+    a->saved_slack = a->base_slack + a->slack - a->slack_freed;
+    a->saved_blocks = a->base_blocks + a->allocs - a->frees;
+    a->saved_epoch = epoch;
+}
+
+/* The process has never had more than one thread: adds `size` bytes to the total. */
+static inline void total_grows_alone(struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
-        count_total_shared(t, a, (int64_t)size);
-        return;
-    }
     uint64_t live = count_load(&s->live_bytes) + size;
     uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (UNLIKELY(a->saved_epoch != epoch) && live <= count_load(&s->peak_bytes))
@@ -66,14 +71,10 @@ static inline void total_grows(struct thread *t, struct wire_account *a, uint64_
     count_store(&s->live_bytes, live);
 }
 
-/* Subtracts `size` bytes from the total, and notes a peak. Call it before the account shrinks. */
-static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
+/* The same for `size` bytes less; notes a peak. */
+static inline void total_shrinks_alone(struct wire_account *a, uint64_t size)
 {
     struct wire_totals *s = accounts.totals;
-    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
-        count_total_shared(t, a, -(int64_t)size);
-        return;
-    }
     uint64_t live = count_load(&s->live_bytes);
     if (UNLIKELY((int64_t)live > (int64_t)count_load(&s->interval_peak_bytes))) {
         count_store(&s->interval_peak_bytes, live);
@@ -90,6 +91,24 @@ static inline void total_shrinks(struct thread *t, struct wire_account *a, uint6
     count_store(&s->live_bytes, live - size);
 }
 
+/* Adds `size` bytes to the total. Call it before the account grows. */
+static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
+{
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        count_total_shared(t, a, (int64_t)size);
+    else
+        total_grows_alone(a, size);
+}
+
+/* Subtracts `size` bytes from the total, and notes a peak. Call it before the account shrinks. */
+static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
+{
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        count_total_shared(t, a, -(int64_t)size);
+    else
+        total_shrinks_alone(a, size);
+}
+
 /* --- accounts --------------------------------------------------------------------------------- */
 
 static inline unsigned size_bucket(uint64_t size)
@@ -99,7 +118,7 @@ static inline unsigned size_bucket(uint64_t size)
 
 static inline uint32_t era_now(void)
 {
-    return (uint32_t)atomic_load_explicit(&accounts.header->moment, memory_order_relaxed);
+    return atomic_load_explicit(&accounts.header->era, memory_order_relaxed);
 }
 
 static inline bool is_inherited(const struct indexed *b)
@@ -119,23 +138,29 @@ static inline uint32_t count_first_cell(const struct wire_account *a)
     return *(const volatile uint32_t *)&a->cells;
 }
 
-/* Counts the lifetime of `blocks` freed blocks that were allocated in the era `birth`. */
-static inline void count_life(struct thread *t, struct wire_account *a, uint32_t birth,
-                              uint32_t now, uint64_t blocks)
+/* 1 + the bucket of the lifetime of a block that was allocated in the era `birth`; 0: it lived for
+ * less than a millisecond (store/buckets.h, without bucket 0). */
+static inline unsigned count_life_of(struct counting *c, uint32_t birth, uint32_t now)
 {
+    if (LIKELY(c->lived.birth == birth) && LIKELY(c->lived.now == now))
+        return c->lived.life;
     uint32_t from = LIKELY(now - birth < WIRE_ERAS) ? birth : now - WIRE_ERAS + 1;
     uint32_t began = atomic_load_explicit(&accounts.era_ms[from % WIRE_ERAS], memory_order_relaxed);
     uint32_t ends = atomic_load_explicit(&accounts.era_ms[now % WIRE_ERAS], memory_order_relaxed);
-    if (ends <= began)
-        return;
-    unsigned bucket = 31u ^ (unsigned)__builtin_clz(ends - began); /* store/buckets.h, without 0 */
-    uint32_t head = count_first_cell(a);
-    struct wire_cell *cell = LIKELY(account_is_sound(head / 2)) ? cell_at(head) : NULL;
-    if (LIKELY(bucket < WIRE_CELL_LIVES) && LIKELY(cell != NULL) && LIKELY(cell->lives == 1) &&
-        LIKELY(cell->group == 0))
-        cell->lives_count[bucket] += (uint32_t)blocks;
-    else
-        count_life_in(t, a, bucket, blocks);
+    c->lived.birth = birth;
+    c->lived.now = now;
+    c->lived.life = ends <= began ? 0 : 32u - (unsigned)__builtin_clz(ends - began);
+    return c->lived.life;
+}
+
+/* Notes the largest value of an account before it shrinks. */
+static inline void account_note_peak(struct wire_account *a)
+{
+    uint64_t live = a->base_bytes + a->bytes - a->freed;
+    if (UNLIKELY(live > a->own_peak_bytes)) {
+        a->own_peak_bytes = live;
+        a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
+    }
 }
 
 /* Counts an allocation in an account of this thread. `w` is its weight (run --sample). */
@@ -177,11 +202,8 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
     if (UNLIKELY(!a->next_dirty))
         account_touch(t, number, a);
     total_shrinks(t, a, b->size);
-    uint64_t live = a->base_bytes + a->bytes - a->freed;
-    if (UNLIKELY(live > a->own_peak_bytes) && !(a->owner & WIRE_ACCOUNT_OTHERS)) {
-        a->own_peak_bytes = live;
-        a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
-    }
+    if (LIKELY(!(a->owner & WIRE_ACCOUNT_OTHERS)))
+        account_note_peak(a);
     uint32_t frees = a->frees + (uint32_t)blocks;
     a->frees = frees;
     a->freed += b->size;
@@ -190,13 +212,19 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
         a->temps += (uint32_t)blocks;
         a->temp_bytes += b->size;
     }
-    if (b->era != now)
-        count_life(t, a, b->era, now, blocks);
+    unsigned life = b->era != now ? count_life_of(&t->counting, b->era, now) : 0;
+    if (life)
+        count_life_in(t, a, life - 1, blocks);
     if (UNLIKELY((frees | a->slack_freed) >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
+
+static inline bool count_any_stored(void)
+{
+    return atomic_load_explicit(&recorder.any_stored, memory_order_relaxed);
+}
 
 /* Counts a block that was just put into the index. `number` is the account of its stack. */
 static inline __attribute__((always_inline)) void
@@ -208,8 +236,10 @@ count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t numb
     c->fresh.size = size;
     c->fresh.account = number;
     c->fresh.era = now;
-    if (UNLIKELY(c->moving_from != 0))
+    if (UNLIKELY(c->moving_from != 0)) {
+        count_moving_goes(t, now);
         count_moved(t, (uintptr_t)p, size, number, now);
+    }
     account_grows(t, number, account_at(number), size, (struct wire_weight){1, size, usable});
 }
 
@@ -263,7 +293,7 @@ count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomi
 static inline __attribute__((always_inline)) bool count_take(void *p, usable_of *usable,
                                                              struct indexed *out)
 {
-    if (UNLIKELY(!usable || index_has_stored()) && index_take_stored((uintptr_t)p, out))
+    if (UNLIKELY(!usable || count_any_stored()) && index_take_stored((uintptr_t)p, out))
         return true;
     return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
 }
@@ -272,7 +302,7 @@ static inline __attribute__((always_inline)) bool count_take(void *p, usable_of 
 static inline __attribute__((always_inline)) bool count_take_chunk(void *p, usable_of *usable,
                                                                    struct indexed *out)
 {
-    return chunk_is_trusted(usable) && !UNLIKELY(index_has_stored()) &&
+    return chunk_is_trusted(usable) && !UNLIKELY(count_any_stored()) &&
            index_take_chunk(index_chunk_word((uintptr_t)p), (uintptr_t)p, chunk_bytes(p), out);
 }
 

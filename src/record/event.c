@@ -4,7 +4,7 @@
 
 #include "record/stack_tree.h"
 #include "record/python.h"
-#include "record/count.h"
+#include "record/fast_path.h"
 
 /* Only the walk's innermost frames, if there is no memory for all of them. */
 static __attribute__((noinline, cold)) uint32_t cut_number(const struct walk *w)
@@ -132,11 +132,16 @@ python_number(struct thread *t, const uint64_t *caller, uint64_t native, bool wa
     return found;
 }
 
-/* The caller's stack. */
-static inline struct stack stack_of(struct thread *t, const uint64_t *caller)
+static inline __attribute__((always_inline)) struct walk_leaf *leaf_of(const struct thread *t,
+                                                                       const uint64_t *caller)
 {
-    struct walk_leaf *leaf =
-        walk_leaf_find(&t->walk, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
+    return walk_leaf_find(&t->walk, CALLER_PC(caller), CALLER_SP(caller), CALLER_FP(caller));
+}
+
+/* The caller's stack. `leaf`: from leaf_of. */
+static inline struct stack stack_of(struct thread *t, const uint64_t *caller,
+                                    struct walk_leaf *leaf)
+{
     bool walked = UNLIKELY(!leaf);
     uint64_t known = walked ? walked_name(t, caller, &leaf) : leaf->id;
     if (UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_acquire) || t->hashed))
@@ -146,7 +151,7 @@ static inline struct stack stack_of(struct thread *t, const uint64_t *caller)
 
 static uint32_t stack_number(struct thread *t, const uint64_t *caller)
 {
-    return stack_of(t, caller).number;
+    return stack_of(t, caller, leaf_of(t, caller)).number;
 }
 
 uint32_t event_stack(struct thread *t, const uint64_t *caller)
@@ -243,27 +248,108 @@ static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t si
         word = index_word_of((uintptr_t)p, index_apart(usable), size_stored);
         __builtin_prefetch(word, 1);
     }
-    struct stack found = stack_of(t, caller);
+    struct stack found = stack_of(t, caller, leaf_of(t, caller));
     if (!sampled)
         return count_alloc(t, p, size, usable, size_stored, word, found.number, found.account);
     return weighed_alloc(t, p, size, usable, found.number, found.account);
 }
 
-/* Most calls are for a small block of glibc, which has a fast path (block_index.h). */
-bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+/* Remembers where the slots are for small blocks near an address. */
+static void note_region(struct counting *c, uintptr_t address)
 {
-    if (UNLIKELY(!chunk_is_trusted(next.malloc_usable_size) || recorder.sample_bytes))
-        return alloc(t, p, size, caller, ASK, false);
-    uint64_t chunk = chunk_bytes(p);
-    if (UNLIKELY(!index_is_small_chunk(chunk) || chunk - 8 < size))
-        return alloc(t, p, size, caller, ASK, false);
-    if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
-        return false;
+    uintptr_t region = address >> WIRE_REGION_BITS;
+    char *slots = index_slots(address, WIRE_SMALL_MOST);
+    if (slots)
+        c->near_regions[region % NEAR_REGIONS] = (struct near_region){region, slots};
+}
+
+/* alloc for a small block of glibc. `leaf`: from leaf_of. */
+static inline bool alloc_chunk(struct thread *t, void *p, size_t size, const uint64_t *caller,
+                               struct walk_leaf *leaf)
+{
     _Atomic uint64_t *word = index_chunk_word((uintptr_t)p);
     __builtin_prefetch(word, 1);
     event_tick(t);
-    struct stack found = stack_of(t, caller);
-    return count_alloc_chunk(t, p, size, chunk, word, era_now(), found.number, found.account);
+    struct stack found = stack_of(t, caller, leaf);
+    uint64_t chunk = chunk_bytes(p);
+    uint32_t number = found.account ? *found.account : 0;
+    if (LIKELY(number) && LIKELY(word != NULL) &&
+        LIKELY(!atomic_load_explicit(&recorder.several, memory_order_relaxed))) {
+        bool moved = t->counting.moving_from != 0;
+        if (moved)
+            count_moving_goes(t, era_now());
+        if (LIKELY(fast_alloc(t, p, size, chunk, word, number, false))) {
+            if (moved)
+                count_moved(t, (uintptr_t)p, size, number, era_now());
+            return true;
+        }
+    }
+    bool counted =
+        count_alloc_chunk(t, p, size, chunk, word, era_now(), found.number, found.account);
+    note_region(&t->counting, (uintptr_t)p);
+    return counted;
+}
+
+static inline bool is_small_chunk(const void *p, size_t size)
+{
+    uint64_t chunk = chunk_bytes(p);
+    return LIKELY(index_is_small_chunk(chunk)) && LIKELY(chunk - 8 >= size);
+}
+
+/* A call that cannot take the fast path. */
+static __attribute__((noinline)) bool alloc_specially(struct thread *t, void *p, size_t size,
+                                                      const uint64_t *caller)
+{
+    bool trusted = chunk_is_trusted(next.malloc_usable_size);
+    if (trusted && atomic_load_explicit(&recorder.sizes_unverified, memory_order_relaxed))
+        atomic_store_explicit(&recorder.sizes_unverified, false, memory_order_relaxed);
+    if (!trusted || recorder.sample_bytes || !is_small_chunk(p, size))
+        return alloc(t, p, size, caller, ASK, false);
+    if (UNLIKELY(recorder_paused()))
+        return false;
+    return alloc_chunk(t, p, size, caller, leaf_of(t, caller));
+}
+
+/* The stack of this small block is not a leaf of the walk. */
+static __attribute__((noinline)) bool alloc_walked(struct thread *t, void *p, size_t size,
+                                                   const uint64_t *caller)
+{
+    return alloc_chunk(t, p, size, caller, NULL);
+}
+
+/* event_alloc on the fast path, if that is possible. */
+static inline __attribute__((always_inline)) bool
+alloc_quickly(struct thread *t, void *p, size_t size, const uint64_t *caller, bool several)
+{
+    if (UNLIKELY(!is_small_chunk(p, size)) || UNLIKELY(t->counting.moving_from) ||
+        UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
+        return alloc_specially(t, p, size, caller);
+    _Atomic uint64_t *word = fast_slot(&t->counting, (uintptr_t)p);
+    __builtin_prefetch(word, 1);
+    const struct walk_leaf *leaf = leaf_of(t, caller);
+    if (UNLIKELY(!leaf))
+        return alloc_walked(t, p, size, caller);
+    if (LIKELY(word != NULL) && LIKELY(leaf->note) &&
+        LIKELY(fast_alloc(t, p, size, chunk_bytes(p), word, leaf->note, several)))
+        return true;
+    return alloc_specially(t, p, size, caller);
+}
+
+static __attribute__((noinline)) bool alloc_among_threads(struct thread *t, void *p, size_t size,
+                                                          const uint64_t *caller)
+{
+    if (UNLIKELY(atomic_load_explicit(&recorder.special_free, memory_order_relaxed)) ||
+        UNLIKELY(atomic_load_explicit(&recorder.python, memory_order_relaxed)))
+        return alloc_specially(t, p, size, caller);
+    event_tick(t);
+    return alloc_quickly(t, p, size, caller, true);
+}
+
+bool event_alloc(struct thread *t, void *p, size_t size, const uint64_t *caller)
+{
+    if (UNLIKELY(atomic_load_explicit(&recorder.special, memory_order_relaxed)))
+        return alloc_among_threads(t, p, size, caller);
+    return alloc_quickly(t, p, size, caller, false);
 }
 
 /* A block whose size its allocator must not be asked for: it belongs to another one. */
@@ -282,6 +368,20 @@ bool event_alloc_stored(struct thread *t, void *p, size_t size, size_t usable,
                         const uint64_t *caller)
 {
     return alloc(t, p, size, caller, usable, true);
+}
+
+static __attribute__((noinline)) bool free_among_threads(struct thread *t, void *p)
+{
+    return fast_free(t, p, true);
+}
+
+bool event_free_small(struct thread *t, void *p)
+{
+    if (UNLIKELY(atomic_load_explicit(&recorder.special_free, memory_order_relaxed)))
+        return false;
+    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
+        return free_among_threads(t, p);
+    return fast_free(t, p, false);
 }
 
 bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how)

@@ -76,16 +76,11 @@ INTERNAL void *ROUTED(calloc)(size_t count, size_t size)
     ALLOCATE(next.calloc(count, size), count * size);
 }
 
-INTERNAL void ROUTED(free)(void *p)
+/* What ROUTED(free) does with a block that is not on the fast path. */
+static __attribute__((noinline)) void free_other(void *p)
 {
-    if (!p)
-        return;
     if (UNLIKELY(boot_owns(p)))
         return;
-    if (IS_INTERNAL()) {
-        next.free(p);
-        return;
-    }
     if (UNLIKELY(atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed)))
         python_before_free(p);
     struct thread *t = thread_enter();
@@ -97,6 +92,25 @@ INTERNAL void ROUTED(free)(void *p)
     event_free(t, p, next.malloc_usable_size, FREE_SURE);
     next.free(p);
     thread_leave();
+}
+
+INTERNAL void ROUTED(free)(void *p)
+{
+    if (!p)
+        return;
+    if (IS_INTERNAL()) {
+        next.free(p);
+        return;
+    }
+    struct thread *t = thread_enter_quickly();
+    if (LIKELY(t != NULL) && LIKELY(event_free_small(t, p))) {
+        next.free(p);
+        thread_leave();
+        return;
+    }
+    if (t)
+        tls.busy = 0;
+    free_other(p);
 }
 
 EXPORT void HOOK(cfree)(void *p); /* no longer in any header, still in old programs */
@@ -171,6 +185,8 @@ INTERNAL void *ROUTED(realloc)(void *old, size_t size)
         return boot_realloc(old, size);
     if (IS_INTERNAL())
         return next.realloc(old, size);
+    if (!old)
+        ALLOCATE(next.realloc(NULL, size), size);
     return reallocate(old, size, CALLER());
 }
 

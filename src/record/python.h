@@ -149,9 +149,9 @@ struct python_thread {
     struct python_parts *parts;
     uint64_t *fresh;              /* [PYTHON_FRAMES], innermost first */
     struct python_merged *merged; /* one for each of `remembered` */
-    /* While merging, for each of `remembered`: address of the loop's record. */
+    /* For each of `remembered`, from the last merge: address of the loop's record. */
     uint64_t *loops;
-    uint32_t *natives; /* while merging: number of native frames before that record */
+    uint32_t *natives; /* likewise: number of native frames before that record */
     /* [WALK_FRAMES], by index of a native frame: the merged stack up to each native frame that the
      * innermost Python frame called, from the last merge. Valid up to tail_end. */
     struct python_tail *tail;

@@ -7,19 +7,38 @@
 
 #define LOOP_FRAME 4096 /* bytes of stack: a call of the evaluation loop has less */
 
-/* Where on the C stack the evaluation loop is that each entry began. */
-static void find_loops(struct python_thread *p)
+/* Is the stack up to this frame the one that was merged last? `loop` is where its loop is now. */
+static inline bool is_merged(const struct walk *w, const struct python_thread *p, uint32_t i,
+                             uint64_t loop)
+{
+    const struct python_merged *m = &p->merged[i];
+    uint32_t native = p->natives[i];
+    return m->stack && native && native <= w->count && p->loops[i] == loop &&
+           m->native == w->frames[native - 1].id && m->sp == w->frames[0].sp;
+}
+
+/*
+ * Where on the C stack the evaluation loop is that each entry began, from the innermost frame
+ * outwards, up to the first one whose stack was merged last. Returns how many frames, from the
+ * outermost, are in that stack: of these, `loops` and `natives` are still right.
+ */
+static uint32_t find_loops(const struct walk *w, struct python_thread *p)
 {
     const struct python_layout *l = &python.layout;
     uint64_t cframe = l->chain == PYTHON_CFRAMES || l->chain == PYTHON_ENTRIES
                           ? python_load(p->state + l->thread_cframe)
                           : 0;
-    for (uint32_t i = p->count; i-- > 0;) {
-        const struct python_frame *f = &p->remembered[i];
-        p->loops[i] = f->entries && l->chain == PYTHON_SHIMS ? f->previous : cframe;
+    uint32_t i = p->count;
+    for (; i > 0; i--) {
+        const struct python_frame *f = &p->remembered[i - 1];
+        uint64_t loop = f->entries && l->chain == PYTHON_SHIMS ? f->previous : cframe;
+        if (is_merged(w, p, i - 1, loop))
+            break;
+        p->loops[i - 1] = loop;
         if (f->entries && cframe)
             cframe = python_load(cframe + l->cframe_previous);
     }
+    return i;
 }
 
 static bool in_loop(uint64_t address)
@@ -76,25 +95,16 @@ static uint32_t up_to_cut(const struct walk *w, const struct python_thread *p)
     return n;
 }
 
-/* How many native frames come before each Python frame. */
-static void find_natives(const struct walk *w, struct python_thread *p)
+/* How many native frames come before each Python frame from `first` on. */
+static void find_natives(const struct walk *w, struct python_thread *p, uint32_t first)
 {
-    uint32_t homeless = without_loop(w, p);
-    find_loops(p);
-    uint32_t native = p->cut ? up_to_cut(w, p) : 0;
-    for (uint32_t i = 0; i < p->count; i++) {
+    uint32_t native = first ? p->natives[first - 1] : p->cut ? up_to_cut(w, p) : 0;
+    uint32_t homeless = first ? 0 : without_loop(w, p);
+    for (uint32_t i = first; i < p->count; i++) {
         if (p->remembered[i].entries && i >= homeless)
             native = up_to_loop(w, native, p->loops[i]);
         p->natives[i] = native;
     }
-}
-
-/* Is the stack up to this frame the one that was merged last? */
-static bool is_merged(const struct walk *w, const struct python_thread *p, uint32_t i)
-{
-    const struct python_merged *m = &p->merged[i];
-    return m->stack && p->natives[i] && m->native == w->frames[p->natives[i] - 1].id &&
-           m->sp == w->frames[0].sp;
 }
 
 /* The innermost Python frame and what it called, when there is no memory for the whole stack. */
@@ -157,10 +167,8 @@ uint32_t python_merge(struct thread *t, uint64_t key)
 {
     const struct walk *w = &t->walk;
     struct python_thread *p = t->python;
-    uint32_t native = 0, caller = 0, n = 0, first;
-    find_natives(w, p);
-    for (first = p->count; first && !is_merged(w, p, first - 1);)
-        first--;
+    uint32_t native = 0, caller = 0, n = 0, first = find_loops(w, p);
+    find_natives(w, p, first);
     if (first) {
         native = p->natives[first - 1];
         caller = p->merged[first - 1].stack;

@@ -144,22 +144,38 @@ struct tls {
 extern __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 struct recorder {
+    /* What keeps a call from the fast path (fast_path.h). A call reads all of it at once: `special`
+     * for an allocation, `special_free` for a free. */
+    union {
+        _Atomic uint64_t special;
+        struct {
+            union {
+                _Atomic uint32_t special_free;
+                struct {
+                    _Atomic bool sizes_unverified; /* see glibc_chunk.h */
+                    _Atomic bool sampled;          /* run --sample */
+                    _Atomic bool any_stored;       /* there are blocks with a stored size */
+                    /* CPython's objects are freed by free(), so python_objects.h must see each
+                     * free. */
+                    _Atomic bool frees_watched;
+                };
+            };
+            _Atomic bool several; /* there is, or was, more than one thread */
+            _Atomic bool python;  /* CPython was found, and can be read (python.h) */
+        };
+    };
     struct wire_header *header;
     struct rules *rules;
     _Atomic int state;
     bool hand_on;                /* programs that are executed are recorded too (hooks_exec.c) */
     _Atomic uint32_t generation; /* counts dlclose: cached addresses may have another meaning */
     _Atomic size_t least_stack; /* the smallest stack of all created threads; 0: none was created */
-    _Atomic bool several;       /* there is, or was, more than one thread */
     _Atomic uint64_t sequence;  /* the last sequence number (WIRE_SEQUENCE) */
     uint64_t loader, loader_size; /* where ld.so is */
     _Atomic uint32_t forks;       /* number of forks that this process has made */
-    uint32_t pid;        /* of this process; a forked child has its parent's until it connects */
-    _Atomic bool python; /* CPython was found, and can be read (python.h) */
+    uint32_t pid; /* of this process; a forked child has its parent's until it connects */
     /* CPython's allocators may have been replaced since we wrapped them. */
     _Atomic bool objects_unsettled;
-    /* CPython's objects are freed by free(), so python_objects.h must see each free. */
-    _Atomic bool frees_watched;
     char *python_memory;   /* shared memory in which code objects are reported */
     uint32_t python_size;  /* 0: not wanted */
     _Atomic bool confined; /* the program has installed, or is about to install, a seccomp filter */
@@ -388,6 +404,9 @@ bool event_alloc_stored(struct thread *t, void *p, size_t size, size_t usable,
 /* Call these before the operation. `usable` asks the allocator for the usable size of a block;
  * NULL: it cannot be asked. false: the block is not known. */
 bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how);
+/* event_free for a block of next.malloc, on the fast path; false: nothing was done, so call
+ * event_free. */
+bool event_free_small(struct thread *t, void *p);
 bool event_realloc(struct thread *t, void *old, usable_of *usable, enum free_how how);
 void event_realloc_failed(struct thread *t); /* after event_realloc, unless event_alloc is called */
 void event_fork(struct thread *t);           /* before the fork */
@@ -515,52 +534,6 @@ static inline void spin_reset(struct spin *s)
     atomic_store(&s->holder, 0);
 }
 
-/* Is the recorder dormant (run --dormant)? Then hooks only forward calls. */
-static inline bool recorder_dormant(void)
-{
-    struct wire_header *h = recorder.header;
-    return h && atomic_load_explicit(&h->dormant, memory_order_relaxed) == WIRE_DORMANT;
-}
-
-/*
- * The thread's state if this call is to be recorded, else NULL. From here to thread_leave() the
- * thread is busy: allocations that the original function makes are part of the same allocation, and
- * a signal handler must not change the thread's state.
- */
-static inline __attribute__((always_inline)) struct thread *thread_enter(void)
-{
-    struct thread *t = tls.thread;
-    if (UNLIKELY(recorder_dormant()))
-        return NULL;
-    if (UNLIKELY(tls.busy) && hook_nested((uintptr_t)__builtin_frame_address(0)))
-        return NULL;
-    if (UNLIKELY(!t)) {
-        if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
-            return NULL;
-        t = thread_begin();
-        if (!t)
-            return NULL;
-    }
-    tls.busy = (uintptr_t)__builtin_frame_address(0);
-    if (UNLIKELY(t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed))) {
-        t = thread_sync(t);
-        tls.busy = t ? (uintptr_t)__builtin_frame_address(0) : 0;
-    }
-    return t;
-}
-
-/* cpu_timer.c charges the periods in tls.cpu_owed to the stack of the hook's caller. */
-void cpu_timer_pay(const uint64_t *caller);
-
-/* Ends a hook. If a timer's signal came during the hook, it is charged now, because the thread's
- * state is complete again. */
-static inline __attribute__((always_inline)) void thread_leave(void)
-{
-    if (UNLIKELY(tls.cpu_owed))
-        cpu_timer_pay(CALLER());
-    tls.busy = 0;
-}
-
 static inline bool event_room(struct thread *t, unsigned words)
 {
     return LIKELY(t->end - t->at >= (ptrdiff_t)words) || ring_room(t, 1);
@@ -596,5 +569,7 @@ static inline void event_sequence(struct thread *t)
         event_word(t, WIRE_WORD(WIRE_SEQUENCE, 0,
                                 (atomic_fetch_add(&recorder.sequence, 1) + 1) & WIRE_LOW48));
 }
+
+#include "record/enter.h"
 
 #endif

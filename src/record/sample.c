@@ -233,6 +233,7 @@ bool sample_reset(struct wire_header *h)
 {
     spin_reset(&lock);
     recorder.sample_bytes = h->sample_bytes;
+    atomic_store(&recorder.sampled, h->sample_bytes != 0);
     shared = h;
     tell();
     if (recorder.sample_bytes && !tide_sample_filter) {

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "record/array_growth.h"
 #include "record/cpu_timer.h"
 #include "record/libc.h"
 #include "record/loader_list.h"
@@ -411,6 +412,26 @@ struct thread *thread_sync(struct thread *t)
     }
     thread_tick(t);
     check_python_name(t);
+    return t;
+}
+
+__attribute__((noinline)) struct thread *thread_enter_slowly(uintptr_t frame)
+{
+    if (recorder_dormant() || (tls.busy && hook_nested(frame)))
+        return NULL;
+    struct thread *t = tls.thread;
+    if (!t) {
+        if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
+            return NULL;
+        t = thread_begin();
+        if (!t)
+            return NULL;
+    }
+    tls.busy = frame;
+    if (t->tick != atomic_load_explicit(&recorder.header->tick, memory_order_relaxed)) {
+        t = thread_sync(t);
+        tls.busy = t ? frame : 0;
+    }
     return t;
 }
 

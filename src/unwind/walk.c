@@ -1,10 +1,8 @@
 #include "unwind/walk.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define PC_MASK         ((UINT64_C(1) << 48) - 1)
-#define UNLIKELY(x)     __builtin_expect(!!(x), 0)
 #define WALK_SLOW_STEPS 256 /* each begins again from the innermost frame */
 
 void walk_init(struct walk *w, void *memory)
@@ -34,60 +32,6 @@ void walk_forget_notes(struct walk *w)
     for (unsigned i = 0; i < WALK_LEAF_SETS && w->any_leaf; i++)
         for (unsigned way = 0; way < WALK_LEAF_WAYS; way++)
             w->leaves[i].way[way].note = 0;
-}
-
-static inline uint64_t load(uint64_t address)
-{
-    return *(const volatile uint64_t *)(uintptr_t)address;
-}
-
-/*
- * Which of the first `count` cached words has changed: the innermost such word's index + 1; 0:
- * none. It goes from the innermost outwards, one by one: an unchanged word proves that the next
- * one's address is on this very stack. In the other order, words of a stack that no longer exists
- * (a coroutine's that was unmapped) would be read.
- */
-static inline uint32_t changed(const struct walk_read *reads, uint32_t count)
-{
-    const struct walk_read *r = reads + count;
-    static_assert(WALK_READ_GROUP == 4, "as many are compared in turn");
-    for (; r > reads; r -= 4) {
-        if (UNLIKELY(load(r[-1].address) != r[-1].value))
-            return (uint32_t)(r - reads);
-        if (UNLIKELY(load(r[-2].address) != r[-2].value))
-            return (uint32_t)(r - reads) - 1;
-        if (UNLIKELY(load(r[-3].address) != r[-3].value))
-            return (uint32_t)(r - reads) - 2;
-        if (UNLIKELY(load(r[-4].address) != r[-4].value))
-            return (uint32_t)(r - reads) - 3;
-    }
-    return 0;
-}
-
-static inline bool leaf_holds(const struct walk *w, const struct walk_leaf *l, uint64_t pc,
-                              uint64_t sp, uint64_t fp)
-{
-    if (l->pc != pc || l->sp != sp || (l->fp_matters && l->fp != fp))
-        return false;
-    /* The innermost first: they differ most. */
-    const volatile uint64_t *stack = (const volatile uint64_t *)(uintptr_t)sp;
-    for (uint32_t i = 0; i < l->reads; i += 2)
-        if (stack[l->offset[i]] != l->value[i] || stack[l->offset[i + 1]] != l->value[i + 1])
-            return false;
-    if (l->base >= w->trusted)
-        return false;
-    const struct walk_frame *base = &w->frames[l->base];
-    return base->id == l->base_id && base->sp == l->base_sp &&
-           (!base->fp_matters || base->fp == l->base_fp) && !changed(w->reads, base->reads);
-}
-
-struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
-{
-    struct walk_leaf_set *set = walk_leaves(w, pc, sp);
-    for (unsigned i = 0; i < WALK_LEAF_WAYS; i++)
-        if (leaf_holds(w, &set->way[i], pc, sp, fp))
-            return &set->way[i];
-    return NULL;
 }
 
 struct walk_leaf *walk_keep_leaf(struct walk *w)
@@ -189,7 +133,7 @@ static inline bool walk_matches(struct walk *w, uint64_t pc, uint64_t sp, uint64
         w->count = n - 1;
         return false;
     }
-    uint32_t stale = changed(w->reads, f->reads);
+    uint32_t stale = walk_changed(w->reads, f->reads);
     if (__builtin_expect(!stale, 1))
         return true;
     /* Frames further out may be unchanged: the walk will see. */
@@ -218,7 +162,7 @@ static __attribute__((noinline)) enum step_end walk_slowly(const struct unwind_s
     s->address = *pc | (uint64_t)result.epoch << 48;
 out:
     s->return_slot = end == STEP_OK ? result.return_slot : 0;
-    s->return_value = s->return_slot ? load(s->return_slot) : 0;
+    s->return_value = s->return_slot ? walk_load(s->return_slot) : 0;
     s->fp_slot = end == STEP_OK ? result.fp_slot : 0;
     s->fp_value = *fp = r.value[ARCH_REG_FP];
     s->uses_fp = true;
@@ -262,7 +206,7 @@ again:
                 s->deref_slot = fp + (uint64_t)rule_cfa_offset(rule);
                 if (s->deref_slot <= sp - 256 || s->deref_slot >= w->stack_end)
                     goto lost;
-                cfa = s->deref_value = load(s->deref_slot);
+                cfa = s->deref_value = walk_load(s->deref_slot);
                 s->uses_fp = true;
                 break;
             case RULE_GUESS:
@@ -304,15 +248,15 @@ again:
         if (__builtin_expect(cfa <= sp || cfa > w->stack_end, 0))
             goto lost;
         s->return_slot = cfa + (uint64_t)rule_return_offset(rule);
-        s->return_value = load(s->return_slot);
+        s->return_value = walk_load(s->return_slot);
         /* While we check whether that frame is cached. */
         rule_prefetch(rules, arch_return_address(s->return_value));
         if (rule_kind(rule) == RULE_FP_DEREF || rule_kind(rule) == RULE_GUESS) {
             s->fp_slot = fp;
-            s->fp_value = fp = load(fp);
+            s->fp_value = fp = walk_load(fp);
         } else if (rule_fp_offset(rule)) {
             s->fp_slot = cfa + (uint64_t)rule_fp_offset(rule);
-            s->fp_value = fp = load(s->fp_slot);
+            s->fp_value = fp = walk_load(s->fp_slot);
         }
         if (!ARCH_RECORD_ENDS_FRAME && rule_kind(rule) == RULE_GUESS &&
             !rule_record_sp(rule_get(rules, space, arch_return_address(s->return_value)), fp, &cfa))

@@ -26,6 +26,7 @@
 #ifndef TIDE_UNWIND_WALK_H
 #define TIDE_UNWIND_WALK_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "unwind/rule.h"
@@ -132,9 +133,67 @@ walk_prefetch(const struct walk *w, const struct rules *rules, uint64_t pc, uint
     rule_prefetch(rules, pc);
 }
 
+/* A word of a stack, whatever it is there for. */
+typedef uint64_t __attribute__((may_alias)) walk_word;
+
+static inline uint64_t walk_load(uint64_t address)
+{
+    return *(const walk_word *)(uintptr_t)address;
+}
+
+/*
+ * Which of the first `count` cached words has changed: the innermost such word's index + 1; 0:
+ * none. It goes from the innermost outwards, one by one: an unchanged word proves that the next
+ * one's address is on this very stack. In the other order, words of a stack that no longer exists
+ * (a coroutine's that was unmapped) would be read.
+ */
+static inline uint32_t walk_changed(const struct walk_read *reads, uint32_t count)
+{
+    const struct walk_read *r = reads + count;
+    static_assert(WALK_READ_GROUP == 4, "as many are compared in turn");
+    for (; r > reads; r -= 4) {
+        if (__builtin_expect(walk_load(r[-1].address) != r[-1].value, 0))
+            return (uint32_t)(r - reads);
+        if (__builtin_expect(walk_load(r[-2].address) != r[-2].value, 0))
+            return (uint32_t)(r - reads) - 1;
+        if (__builtin_expect(walk_load(r[-3].address) != r[-3].value, 0))
+            return (uint32_t)(r - reads) - 2;
+        if (__builtin_expect(walk_load(r[-4].address) != r[-4].value, 0))
+            return (uint32_t)(r - reads) - 3;
+    }
+    return 0;
+}
+
+static inline __attribute__((always_inline)) bool walk_leaf_holds(const struct walk *w,
+                                                                  const struct walk_leaf *l,
+                                                                  uint64_t pc, uint64_t sp,
+                                                                  uint64_t fp)
+{
+    if (l->pc != pc || l->sp != sp || (l->fp_matters && l->fp != fp))
+        return false;
+    /* The innermost first: they differ most. */
+    const walk_word *stack = (const walk_word *)(uintptr_t)sp;
+    for (uint32_t i = 0; i < l->reads; i += 2)
+        if (stack[l->offset[i]] != l->value[i] || stack[l->offset[i + 1]] != l->value[i + 1])
+            return false;
+    if (l->base >= w->trusted)
+        return false;
+    const struct walk_frame *base = &w->frames[l->base];
+    return base->id == l->base_id && base->sp == l->base_sp &&
+           (!base->fp_matters || base->fp == l->base_fp) && !walk_changed(w->reads, base->reads);
+}
+
 /* Finds the leaf for this stack, if there is one and all its words are unchanged; NULL: there is
  * none. */
-struct walk_leaf *walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp);
+static inline __attribute__((always_inline)) struct walk_leaf *
+walk_leaf_find(const struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+    struct walk_leaf_set *set = walk_leaves(w, pc, sp);
+    for (struct walk_leaf *l = set->way; l < set->way + WALK_LEAF_WAYS; l++)
+        if (walk_leaf_holds(w, l, pc, sp, fp))
+            return l;
+    return NULL;
+}
 
 /* Keeps the stack as a leaf; NULL: this is not possible. Call it after walk_stack, when the
  * innermost frame has its id. */
