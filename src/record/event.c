@@ -386,8 +386,14 @@ bool event_free_small(struct thread *t, void *p)
 
 bool event_free(struct thread *t, void *p, usable_of *usable, enum free_how how)
 {
-    if (LIKELY(!recorder.sample_bytes))
+    if (LIKELY(!recorder.sample_bytes)) {
+        if (atomic_load_explicit(&recorder.frees_watched, memory_order_relaxed) &&
+            chunk_is_trusted(usable) &&
+            !atomic_load_explicit(&recorder.several, memory_order_relaxed) &&
+            fast_free(t, p, false))
+            return true; /* every free of this Python comes here */
         return count_free(t, p, usable, how == FREE_SURE);
+    }
     if (UNLIKELY(sample_may_be(p)))
         weighed_free(t, p);
     return true;

@@ -154,7 +154,6 @@ struct recorder {
                 struct {
                     _Atomic bool sizes_unverified; /* see glibc_chunk.h */
                     _Atomic bool sampled;          /* run --sample */
-                    _Atomic bool any_stored;       /* there are blocks with a stored size */
                     /* CPython's objects are freed by free(), so python_objects.h must see each
                      * free. */
                     _Atomic bool frees_watched;
@@ -164,6 +163,7 @@ struct recorder {
             _Atomic bool python;  /* CPython was found, and can be read (python.h) */
         };
     };
+    _Atomic bool any_stored; /* there are blocks with a stored size (block_index.h) */
     struct wire_header *header;
     struct rules *rules;
     _Atomic int state;

@@ -93,6 +93,20 @@ static void test_small_chunks(void **state)
 }
 
 /* The allocator says something else than at the allocation: the block is found all the same. */
+/* After more eras than a slot can number, blocks belong to the last one, not to the first ones. */
+static void test_too_many_eras(void **state)
+{
+    struct indexed b = {0};
+    uint64_t at = HEAP + (2 << 20);
+    (void)state;
+    index_set_spacing(8);
+    put(at, 7, 20, 24, false);
+    assert_true(index_take(at, 24, &b));
+    assert_true(index_put_chunk(index_chunk_word(at), at, 32, 4, 7, WIRE_ERA_MOST + 5));
+    assert_true(index_take_chunk(index_chunk_word(at), at, 32, &b));
+    assert_int_equal(b.era, WIRE_ERA_MOST);
+}
+
 static void test_other_usable_size(void **state)
 {
     (void)state;
@@ -170,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_size),
         cmocka_unit_test(test_small_chunks),
+        cmocka_unit_test(test_too_many_eras),
         cmocka_unit_test(test_other_usable_size),
         cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_told),
