@@ -1,12 +1,10 @@
 #include "collect/leakscan/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/proc/own_mappings.h"
 #include "collect/proc/pagemap.h"
 #include "collect/proc/smaps.h"
 #include "machine/page.h"
@@ -22,8 +20,7 @@ static bool begins_with(const char *text, const char *start)
 
 static enum region_kind kind_of(const char *name, bool shared)
 {
-    const char *slash = strrchr(name, '/');
-    if (begins_with(name, "/memfd:tidemark ") || (slash && begins_with(slash, "/libtidemark.so")))
+    if (is_own_library(name) || is_own_memory(name))
         return REGION_OURS;
     if (*name == '/' || shared)
         return REGION_FILE;
