@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/annotate_parts.h"
+#include "base/path.h"
 #include "model/function_name.h"
 
 #define CANDIDATES_SHOWN 8
@@ -134,9 +135,7 @@ static void find_metrics(const struct answer *a, const struct choice *c, bool wh
         if (found)
             strbuf_printf(metrics, "%s%s", metrics->size ? ", " : "", metric_name(q.metric));
         if (found == 1 && !place->size && row->file)
-            strbuf_printf(place, " (%s:%u)",
-                          strrchr(row->file, '/') ? strrchr(row->file, '/') + 1 : row->file,
-                          (unsigned)row->line);
+            strbuf_printf(place, " (%s:%u)", path_base(row->file), (unsigned)row->line);
         answer_release(&other);
     }
 }

@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
+#include "base/path.h"
 
 /* --- asking both ------------------------------------------------------------------------------ */
 
@@ -107,7 +103,7 @@ static void loose_init(struct loose *l, struct diff *d)
             const char *path = d->side[i].answer.rows.rows.items[k].name;
             if (count_of(&l->there[!i], strpool_add(&d->names, path)))
                 continue;
-            uint32_t *n = map_at(&l->count[i], strpool_add(&d->names, base_name(path)));
+            uint32_t *n = map_at(&l->count[i], strpool_add(&d->names, path_base(path)));
             *n = *n == MAP_NONE ? 1 : *n + 1;
         }
 }
@@ -122,7 +118,7 @@ static void loose_release(struct loose *l)
 
 static uint64_t file_key(struct diff *d, const struct loose *l, int which, const char *path)
 {
-    uint32_t whole = strpool_add(&d->names, path), base = strpool_add(&d->names, base_name(path));
+    uint32_t whole = strpool_add(&d->names, path), base = strpool_add(&d->names, path_base(path));
     bool only_here = !count_of(&l->there[!which], whole);
     bool paired = count_of(&l->count[0], base) == 1 && count_of(&l->count[1], base) == 1;
     return only_here && paired ? (uint64_t)1 << 32 | base : whole;
@@ -131,7 +127,7 @@ static uint64_t file_key(struct diff *d, const struct loose *l, int which, const
 /* The program's own file matches, whatever it is called. */
 static bool is_program(const struct diff_side *s, const struct answer_row *row)
 {
-    return s->profile->executable && strcmp(row->name, base_name(s->profile->executable)) == 0;
+    return s->profile->executable && strcmp(row->name, path_base(s->profile->executable)) == 0;
 }
 
 static void join_table(struct diff *d, struct map *rows)
@@ -150,7 +146,7 @@ static void join_table(struct diff *d, struct map *rows)
                 key = (uint64_t)2 << 32;
             if (by_line && row->file) {
                 strbuf_clear(&place);
-                strbuf_printf(&place, "%s:%u", base_name(row->file), (unsigned)row->line);
+                strbuf_printf(&place, "%s:%u", path_base(row->file), (unsigned)row->line);
                 key |= (uint64_t)strpool_add(&d->names, place.data) << 32;
             }
             join_row(d, rows, i, key, row);
