@@ -5,7 +5,7 @@
 #include "answer/compare.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define STACK_FRAMES 64  /* lines shown of one stack */
 #define TICKS_TELL   1e8 /* ns; below this a ratio says nothing */

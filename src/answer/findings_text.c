@@ -11,7 +11,7 @@
 #include "answer/location.h"
 #include "answer/place_columns.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 static const char *function_of(const struct places *p, uint32_t call)
 {

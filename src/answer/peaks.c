@@ -11,7 +11,7 @@
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define NAME_LEAST 20
 
@@ -105,7 +105,7 @@ static bool add_text(const void *answer, const struct style *s, struct strbuf *o
     if (p->list.count) {
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
         next_word(out, l->file);
-        unit_process(out, p->places.query.process);
+        next_option(out, "--process", p->places.query.process);
         say(out, "%r --peak %d%r\n", l->options, highest(p)->number, style_plain(s));
     }
     return false;

@@ -11,7 +11,7 @@
 #include "answer/report_columns.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
 
@@ -184,7 +184,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
     next_word(out, file);
-    unit_process(out, q->process);
+    next_option(out, "--process", q->process);
     next_option(out, "--since", q->since);
     next_option(out, "--at", q->at);
     next_focus(out, &q->focus);

@@ -12,7 +12,7 @@
 #include "answer/imported.h"
 #include "answer/merge.h"
 #include "answer/report.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 #include "answer/wrap.h"
 
 #define NOT_KNOWN   "not known"

@@ -2,7 +2,7 @@
 #include "answer/summary.h"
 
 #include "answer/notes.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "model/not_recorded.h"
 
 bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,

@@ -19,7 +19,7 @@
 #include "export/flame.h"
 #include "export/flame_stacks.h"
 #include "answer/compare.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "store/reader.h"
 
 #define TEXT_ROWS 20

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/page_commands.h"

@@ -5,7 +5,7 @@
 #include "answer/summary.h"
 #include "answer/tree_indent.h"
 #include "answer/text_table.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "answer/wrap.h"
 
 static const struct style plain = {.width = 100};
