@@ -1,6 +1,5 @@
 #include "import/valgrind_frame.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "import/import.h"

@@ -2,7 +2,6 @@
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The longest name that is demangled; libiberty recurses once for each byte in the worst case. */

@@ -88,9 +88,7 @@ struct perf_record {
             const char *name;
             bool exec;
         };
-        struct {
-            pid_t parent, parent_tid;
-        };
+        pid_t parent;
         bool preempted; /* PERF_OFF: the thread could run on, but others get a turn */
         struct {
             uint64_t lost;
