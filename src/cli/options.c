@@ -1,6 +1,8 @@
 #include "cli/options.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,4 +100,18 @@ int options_parse(const struct options *o, int argc, char **argv, void *context,
     if (help)
         fputs(o->help, stdout);
     return help ? 1 : code;
+}
+
+int options_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                   uint64_t *out, struct err *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || n < least || n > most)
+        return err_set(err, -EINVAL,
+                       "%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%.100s'", option,
+                       least, most, text);
+    *out = n;
+    return 0;
 }
