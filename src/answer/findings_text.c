@@ -105,7 +105,7 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         break;
     case FINDING_RETAINED:
         if (n->freed_bytes >= n->bytes / 2)
-            say(out, " freed most of %B that the allocator keeps", n->bytes);
+            say(out, " freed most of the %B that the allocator keeps", n->bytes);
         else
             say(out, " freed %B of the %B that the allocator keeps", n->freed_bytes, n->bytes);
         say(out, ", of %B resident", n->of_bytes);

@@ -147,6 +147,6 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
             g->chains.list.count == 1 ? " grows an array" : " grow arrays");
     }
     if (!why)
-        strbuf_printf(out, "%swhy: --why shows the evidence%s\n", style_faint(s), style_plain(s));
+        strbuf_printf(out, "%s--why shows the evidence%s\n", style_faint(s), style_plain(s));
     add_next(g, file, s, out);
 }

@@ -53,7 +53,7 @@ const char *report_metric_title(enum metric m)
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
         [METRIC_POOL] = "live bytes in pools",
-        [METRIC_UNTOUCHED] = "never touched bytes of live and freed blocks",
+        [METRIC_UNTOUCHED] = "untouched bytes of live and freed blocks",
         [METRIC_CPU] = "CPU time",
         [METRIC_WALL] = "time on and off the processor",
         [METRIC_WAITING] = "time spent waiting",

@@ -290,7 +290,7 @@ static void test_processes(void **state)
         "         102  'grandchild?[31m'  peak 0 B, became another program\n"
         "\n"
         "command    ./child 'two words'\n");
-    expect_part(text, "complete   nothing lost, no stack cut off, no unknown frees\n");
+    expect_part(text, "complete   no event lost, no stack cut off, no unknown frees\n");
     expect_part(text, "nothing to show\n");
     assert_null(strchr(text, '\033'));
     free(text);
