@@ -150,8 +150,8 @@ static void add_histograms(const struct answer *a, const struct style *s, struct
     }
 }
 
-/* Rows of functions, lines, libraries and files have what they allocated themselves, and what others
- * did for them. */
+/* Rows of functions, lines, libraries and files have what they allocated themselves, and what
+ * others did for them. */
 static void add_left_out(const struct answer *a, struct strbuf *out)
 {
     bool self = a->query->by != BY_STACK && a->query->by != BY_THREAD;

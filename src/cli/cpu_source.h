@@ -11,7 +11,7 @@
 
 #include "collect/session/session.h"
 
-#define CPU_PERF_HZ       999 /* not 1000: must not be in step with what happens every millisecond */
+#define CPU_PERF_HZ       999 /* not 1000, to be out of step with what happens every millisecond */
 #define FAULT_PERIOD_MOST 1000000000 /* one sample for at most so many page faults */
 
 enum cpu_source {

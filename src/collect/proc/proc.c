@@ -60,7 +60,8 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
 
 bool proc_is_kernel_worker(const struct proc_state *s)
 {
-    /* Older kernels give these bits other meanings, so the names that the kernel gives count too. */
+    /* Older kernels give these bits other meanings, so the names that the kernel gives count
+     * too. */
     return s->flags & 0x4010 &&
            (strncmp(s->name, "iou-", 4) == 0 || strncmp(s->name, "vhost-", 6) == 0);
 }
