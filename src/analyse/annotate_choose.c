@@ -4,6 +4,7 @@
 
 #include "analyse/annotate_parts.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "model/function_name.h"
 
 #define CANDIDATES_SHOWN 8
@@ -28,7 +29,7 @@ static bool is_fortran(const char *name, const char *wanted)
 {
     const char *mod = strstr(name, "_MOD_");
     size_t size = strlen(wanted);
-    if (mod && strncmp(name, "__", 2) == 0)
+    if (mod && text_begins(name, "__"))
         return strcasecmp(mod + 5, wanted) == 0;
     return strncasecmp(name, wanted, size) == 0 && strcmp(name + size, "_") == 0;
 }

@@ -5,6 +5,7 @@
 
 #include "analyse/work_end.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "model/function_name.h"
 #include "answer/realloc_chains.h"
 #include "answer/findings.h"
@@ -327,7 +328,7 @@ void finding_place(const struct findings *f, const struct finding *n, struct str
 /* main is in every call path; what called it belongs to libc. */
 static bool is_start(const struct places *p, const struct finding *n, uint32_t call)
 {
-    return call != n->leaf && strncmp(function_of(p, call), "__libc_start", 12) == 0;
+    return call != n->leaf && text_begins(function_of(p, call), "__libc_start");
 }
 
 void finding_path(const struct findings *f, const struct finding *n, size_t width,

@@ -1,5 +1,6 @@
 #include "answer/next_command.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "answer/report.h"
 
 #include <string.h>
@@ -188,7 +189,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     next_option(out, "--since", q->since);
     next_option(out, "--at", q->at);
     next_focus(out, &q->focus);
-    if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)
+    if (!text_begins(more, "--metric") && q->metric != METRIC_LIVE)
         strbuf_printf(out, " --metric %s", metric_name(q->metric));
     strbuf_printf(out, " %s%s\n", more, style_plain(s));
 }

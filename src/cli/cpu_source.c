@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "collect/session/executable.h"
 
 #define TIMER_HZ 99 /* a signal costs more than a sample by the kernel */
@@ -60,7 +61,7 @@ static bool is_python(const char *name)
 {
     char *file = executable_find(name), *program = file ? executable_interpreter(file) : NULL;
     const char *base = program ? path_base(program) : "";
-    bool python = strncmp(base, "python", 6) == 0 && (!base[6] || isdigit((unsigned char)base[6]));
+    bool python = text_begins(base, "python") && (!base[6] || isdigit((unsigned char)base[6]));
     free(program);
     free(file);
     return python;

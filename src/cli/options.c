@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 /* How many letters must be changed to turn one word into the other. */
@@ -66,7 +67,7 @@ int options_refuse(const struct option *options, const char *letters, char **arg
 {
     const char *given = argv[optind - 1];
     char letter[3] = {'-', (char)optopt, '\0'};
-    bool is_letter = optopt > 0 && optopt < 128 && strncmp(given, "--", 2) != 0;
+    bool is_letter = optopt > 0 && optopt < 128 && !text_begins(given, "--");
     const char *place = is_letter ? strchr(letters, optopt) : NULL;
     if (place && place[1] == ':')
         return err_set(err, -EINVAL, "%s needs a value", letter);

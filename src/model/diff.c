@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 
 /* --- asking both ------------------------------------------------------------------------------ */
 
@@ -214,11 +215,6 @@ static int compare_sizes(int64_t a, int64_t b)
     return x != y ? (x > y ? -1 : 1) : a == b ? 0 : a > b ? -1 : 1;
 }
 
-static int compare_texts(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
 static int compare_by(const struct diff_row *a, const struct diff_row *b, bool total_first)
 {
     struct value x = value_change(total_first ? a->total : a->self);
@@ -229,10 +225,10 @@ static int compare_by(const struct diff_row *a, const struct diff_row *b, bool t
     c = c ? c : compare_sizes(x.count, y.count);
     c = c ? c : compare_sizes(a->self[1].amount, b->self[1].amount);
     c = c ? c : compare_sizes(a->total[1].amount, b->total[1].amount);
-    c = c ? c : compare_texts(a->name, b->name);
-    c = c ? c : compare_texts(a->file, b->file);
+    c = c ? c : text_compare(a->name, b->name);
+    c = c ? c : text_compare(a->file, b->file);
     c = c ? c : (a->line > b->line) - (a->line < b->line);
-    c = c ? c : compare_texts(a->thread, b->thread);
+    c = c ? c : text_compare(a->thread, b->thread);
     return c ? c : (a->node > b->node) - (a->node < b->node);
 }
 

@@ -10,8 +10,7 @@
  *   thread.c          a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c         which file an address belongs to
  *   event.c           what a hook records: a stack, and counts or words in the ring
- *   accounts.h        what each thread counts for each stack
- *   count.h           what an allocation or free changes
+ *   accounts.h        what each thread counts for each stack; count.h: what an event changes
  *   block_index.h     the live blocks by address
  *   stack_tree.c      the tree of call stacks
  *   allocator.c       figures that the allocator itself reports
@@ -292,7 +291,6 @@ bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire
  * long. */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
                    const char *drop);
-
 const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
@@ -338,8 +336,7 @@ bool threads_in_python(void); /* is any other thread reading the interpreter? */
 /* Advances the tick because code was unloaded, so that all threads notice. */
 void note_unload(struct thread *t);
 void note_unrecorded(struct thread *t); /* after event_realloc, if its result is not recorded */
-/* Reports the name of a pool to the collector. */
-void note_pool(struct thread *t, unsigned number, const char *name);
+void note_pool(struct thread *t, unsigned number, const char *name); /* reports a pool's name */
 /* Makes a mark because a function was entered; the collector knows its name by the number. */
 void mark_function(uint64_t number, bool near_allocator);
 
@@ -433,10 +430,8 @@ bool pages_may_be_swapped(void); /* true: pages that are not resident may be in 
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes up to this thread's next recorded block; 0: not drawn yet. */
 extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
-/* Begins anew in a new process; false: there is no memory. */
-bool sample_reset(struct wire_header *h);
-/* Call it after this thread left a hook by longjmp, for example. */
-void sample_recover(void);
+bool sample_reset(struct wire_header *h); /* begins anew in a new process; false: no memory */
+void sample_recover(void);                /* this thread left a hook by longjmp, for example */
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
 /* Notes that a block is recorded. SAMPLE_REPLACED: the table had another block at the address,
  * whose free was missed; *old is that block. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "collect/naming/resolver.h"
 #include "collect/naming/sampled_maps.h"
 
@@ -158,8 +159,7 @@ static void put_run(struct naming *n, const struct frame *frames, size_t count,
     for (size_t i = 0; i < count; i++) {
         struct frame f = frames[i];
         const char *function = resolver_string(r, f.function);
-        bool nameless =
-            strncmp(function, file, size) == 0 && strncmp(function + size, "+0x", 3) == 0;
+        bool nameless = strncmp(function, file, size) == 0 && text_begins(function + size, "+0x");
         f.function = nameless ? put_offset(strings, module, strtoull(function + size + 1, NULL, 16))
                               : strpool_add(strings, function);
         f.module = strpool_add(strings, module);

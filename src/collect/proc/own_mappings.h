@@ -9,22 +9,20 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "wire/attach.h"
 
 /* The recorder's library: a file that was preloaded, or the memory file that attach made. */
 static inline bool is_own_library(const char *name)
 {
     const char *file = path_base(name), *memory = "memfd:";
-    if (strncmp(file, memory, strlen(memory)) == 0)
-        file += strlen(memory);
-    return strncmp(file, WIRE_ATTACH_NAME, strlen(WIRE_ATTACH_NAME)) == 0;
+    return text_begins(text_begins(file, memory) ? file + strlen(memory) : file, WIRE_ATTACH_NAME);
 }
 
 /* Memory that the process shares with the collector. */
 static inline bool is_own_memory(const char *name)
 {
-    const char *memory = "/memfd:tidemark ";
-    return strncmp(name, memory, strlen(memory)) == 0;
+    return text_begins(name, "/memfd:tidemark ");
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collect/proc/proc.h"
 
 /* Cuts off the next line; NULL: there are no more. */
@@ -103,7 +104,7 @@ void proc_parse_smaps(char *text, struct proc_mappings *out)
             end = next.mapping.end;
             last = vec_push(&out->items);
             *last = next;
-        } else if (last && strncmp(line, "VmFlags: ", 9) == 0) {
+        } else if (last && text_begins(line, "VmFlags: ")) {
             last->wiped = has_flag(line + 9, "wf");
             last->no_huge = has_flag(line + 9, "nh");
         } else if (last) {
