@@ -87,8 +87,7 @@ size_t unhooked_libraries_check(struct not_recorded *u, struct target *t)
         if (p->mapping.offset == 0)
             begins = p;
         if (p->mapping.flags & MAPPING_EXECUTE && begins && strcmp(begins->name, p->name) == 0 &&
-            strcmp(p->name, t->profile.executable) != 0 &&
-            !is_own_library(p->name))
+            strcmp(p->name, t->profile.executable) != 0 && !is_own_library(p->name))
             examine_library(u, t, p->name, begins->mapping.start, &all);
     }
     size_t count = all.items.count;
