@@ -94,7 +94,7 @@ static const char *const help_lines[] = {
     "space      pause the screen, or continue",
     "k          make a mark in the recording, with a label",
     "n          write a snapshot beside the recording",
-    "l          look for leaks now",
+    "l          scan for leaks now",
     "p          pause the recording of allocations, and resume it",
     "q          quit; the program and its recording continue",
     NULL};
