@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "analyse/annotate_parts.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "model/function_name.h"
 
 #define CANDIDATES_SHOWN 8
@@ -27,7 +29,7 @@ static bool is_fortran(const char *name, const char *wanted)
 {
     const char *mod = strstr(name, "_MOD_");
     size_t size = strlen(wanted);
-    if (mod && strncmp(name, "__", 2) == 0)
+    if (mod && text_begins(name, "__"))
         return strcasecmp(mod + 5, wanted) == 0;
     return strncasecmp(name, wanted, size) == 0 && strcmp(name + size, "_") == 0;
 }
@@ -134,9 +136,7 @@ static void find_metrics(const struct answer *a, const struct choice *c, bool wh
         if (found)
             strbuf_printf(metrics, "%s%s", metrics->size ? ", " : "", metric_name(q.metric));
         if (found == 1 && !place->size && row->file)
-            strbuf_printf(place, " (%s:%u)",
-                          strrchr(row->file, '/') ? strrchr(row->file, '/') + 1 : row->file,
-                          (unsigned)row->line);
+            strbuf_printf(place, " (%s:%u)", path_base(row->file), (unsigned)row->line);
         answer_release(&other);
     }
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 #define LISTS "/var/lib/dpkg/info"
 
@@ -47,7 +48,7 @@ char *debug_package(const char *path)
     /* /lib and /usr/lib are one folder; lists contain one path or the other. */
     char *real = realpath(path, NULL);
     const char *full = real ? real : path;
-    const char *paths[] = {path, real, strncmp(full, "/usr/", 5) == 0 ? full + 4 : NULL};
+    const char *paths[] = {path, real, text_begins(full, "/usr/") ? full + 4 : NULL};
     DIR *folder = *full == '/' ? opendir(LISTS) : NULL;
     char *package = NULL;
     for (struct dirent *e; folder && !package && (e = readdir(folder));) {

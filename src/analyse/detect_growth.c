@@ -3,7 +3,6 @@
  * those that grow according to analyse/growth.h, if they are worth a finding. Without marks the
  * thresholds are higher: a program that reads its input also grows until it has read it.
  */
-#include <stdlib.h>
 
 #include "analyse/detect.h"
 #include "analyse/growth.h"

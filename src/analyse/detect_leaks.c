@@ -9,8 +9,8 @@
 
 /* A single lost block is not worth anybody's time unless it is large; one per event is. */
 #define LEAK_BYTES 256
-/* A leak counts as repeated if it has so many blocks, and if these were allocated at different times
- * or have so many bytes. */
+/* A leak counts as repeated if it has so many blocks, and if these were allocated at different
+ * times or have so many bytes. */
 #define LEAK_REPEAT 10
 #define LEAK_MUCH   (4 * KIB)
 /* A repeated leak is reported from this share of the peak or from so many bytes on. */

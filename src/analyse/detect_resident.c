@@ -113,16 +113,12 @@ void resident_highest(const struct profile *p, struct findings_basis *b)
     for (size_t i = 0; i < p->stamps.count + p->marks.count; i++) {
         const struct stamp *s =
             i < p->stamps.count ? &p->stamps.items[i] : &p->marks.items[i - p->stamps.count].stamp;
-        if (s->rss_bytes > b->rss_bytes) {
+        if (s->rss_bytes > b->rss_bytes)
             b->rss_bytes = s->rss_bytes;
-            b->rss_ns = s->time_ns;
-        }
     }
     for (size_t i = 0; i < p->footprints.count; i++)
-        if (p->footprints.items[i].rss_bytes > b->rss_bytes) {
+        if (p->footprints.items[i].rss_bytes > b->rss_bytes)
             b->rss_bytes = p->footprints.items[i].rss_bytes;
-            b->rss_ns = p->footprints.items[i].time_ns;
-        }
 }
 
 static struct finding *add(struct findings *f, enum finding_kind kind, uint32_t place,

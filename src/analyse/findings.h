@@ -74,7 +74,7 @@ struct findings_basis {
     double overhead_share;  /* of what the allocator reserved at the peak */
     bool residency_known;
     int64_t untouched_bytes;
-    uint64_t rss_bytes, rss_ns; /* the highest resident memory that was seen; 0: not known */
+    uint64_t rss_bytes; /* the highest resident memory that was seen; 0: not known */
     const struct footprint
         *footprint;     /* the footprint with the most memory besides the heap's blocks */
     int64_t late_bytes; /* lost only when destructors ran */
@@ -100,7 +100,7 @@ struct findings {
     VEC(struct finding) list;                /* the most worthwhile first */
 };
 
-/* Sets rss_bytes and rss_ns. */
+/* Sets rss_bytes. */
 void resident_highest(const struct profile *p, struct findings_basis *b);
 
 /* The name in JSON and in text. */

@@ -54,7 +54,7 @@ static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
 /* Takes the stamps up to the moment at which the program began to end. */
 static void take_stamps(struct growth *g, const struct profile *p)
 {
-    const struct scan *end = leak_scan_of(p, SCAN_END);
+    const struct scan *end = profile_scan(p, SCAN_END);
     uint64_t end_ns = work_end_ns(p);
     if (end && end->time_ns && end->time_ns < end_ns)
         end_ns = end->time_ns; /* from then on the collector was reading it */

@@ -277,9 +277,9 @@ struct growth_rates growth_rates_between(const struct growth *g, size_t begin, s
     double counted = g->arenas_counted ? gain[GROWTH_ARENAS] : 0;
     rest.anonymous = gain[GROWTH_ANON] - parts[GAIN_LOST] - parts[GAIN_REACHABLE] -
                      parts[GAIN_ROUNDING] - counted;
-    /* The recorder's memory at a mark is interpolated between footprints. If it seems to have gained
-     * more than everything that is not anonymous, the rest is memory of its own threads, or the
-     * footprints are far away. */
+    /* The recorder's memory at a mark is interpolated between footprints. If it seems to have
+     * gained more than everything that is not anonymous, the rest is memory of its own threads, or
+     * the footprints are far away. */
     double not_anonymous = gain[GROWTH_RSS] - gain[GROWTH_ANON], own = 0;
     rest.shared = gain[GROWTH_SHARED];
     if (rest.shared < 0 && not_anonymous > rest.shared) {

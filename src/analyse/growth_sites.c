@@ -206,7 +206,7 @@ static bool still_grows(const struct trend *t)
 /* When the program ended its own work. */
 static double end_of_time(const struct chosen *c, const struct profile *p)
 {
-    const struct scan *end = leak_scan_of(p, SCAN_END);
+    const struct scan *end = profile_scan(p, SCAN_END);
     double last = c->by.time[c->by.moments - 1];
     /* The end of a killed process is noticed later; it was alive at the last stamp. */
     if (p->stamps.count)

@@ -24,8 +24,8 @@
 /* If blocks were lost between so many pairs of marks, it happens again and again. */
 #define LOST_RISES 3
 #define LOST_MUCH  (64 * KIB) /* lost bytes that count even if it happened less often */
-/* If blocks were lost before this share of the marks, it happens at nearly every mark. Then RSS must
- * gain so many bytes for unknown reasons to decide the verdict instead. */
+/* If blocks were lost before this share of the marks, it happens at nearly every mark. Then RSS
+ * must gain so many bytes for unknown reasons to decide the verdict instead. */
 #define LOST_MARKS  0.9
 #define NOISE_MOST  (1 * MIB)
 #define LIVE_MUCH   (64 * KIB) /* live bytes that count in any process */
@@ -38,8 +38,8 @@
 /* Mapped memory counts as touched if this share of it became resident. */
 #define RESIDENT_SHARE 0.5
 #define MOST_SHARE     0.8 /* this share of the gain of all functions counts as nearly all of it */
-/* Free memory that the process keeps matters from so many bytes on (fewer if it grows) and from this
- * share of anonymous RSS on. */
+/* Free memory that the process keeps matters from so many bytes on (fewer if it grows) and from
+ * this share of anonymous RSS on. */
 #define HELD_LEAST (4 * MIB)
 #define HELD_GROWS (1 * MIB)
 #define HELD_SHARE 0.25

@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 #include "model/moment.h"
 
 #define SCANS_NAMED 8
-
-const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind)
-{
-    for (size_t i = p->scans.count; i-- > 0;)
-        if (p->scans.items[i].kind == (uint32_t)kind)
-            return &p->scans.items[i];
-    return NULL;
-}
 
 const struct scan *leak_scan_judged(const struct profile *p, const char **why)
 {
@@ -45,7 +38,7 @@ void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf
 static const struct scan *find_numbered(const struct profile *p, const char *word)
 {
     long wanted = 1;
-    if (strncmp(word, "leaks", 5) != 0 || (word[5] && word[5] != '#'))
+    if (!text_begins(word, "leaks") || (word[5] && word[5] != '#'))
         return NULL;
     if (word[5]) {
         char *end;
@@ -101,7 +94,7 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
         return 0;
     }
     const struct scan *found =
-        strcmp(word, "exit") == 0 ? leak_scan_of(p, SCAN_EXIT) : find_numbered(p, word);
+        strcmp(word, "exit") == 0 ? profile_scan(p, SCAN_EXIT) : find_numbered(p, word);
     if (!found)
         found = find_at(p, word);
     if (!found)
@@ -117,7 +110,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 
 void leak_scan_freed(const struct profile *p, struct live_rows *out)
 {
-    const struct scan *before = leak_scan_of(p, SCAN_EXIT), *after = leak_scan_of(p, SCAN_END);
+    const struct scan *before = profile_scan(p, SCAN_EXIT), *after = profile_scan(p, SCAN_END);
     struct map index = {0}; /* (site, interval) -> row */
     if (!before || !after || before > after)
         return;
@@ -158,7 +151,7 @@ static bool is_lost(const struct live_row *r)
 
 int64_t *leak_scan_lost_late(const struct profile *p)
 {
-    const struct scan *before = leak_scan_of(p, SCAN_EXIT), *end = leak_scan_of(p, SCAN_END);
+    const struct scan *before = profile_scan(p, SCAN_EXIT), *end = profile_scan(p, SCAN_END);
     int64_t *late = xcalloc(p->sites.count + 1, sizeof *late);
     if (!before || !end || before->unreachable || end->unreachable)
         return late;

@@ -22,9 +22,6 @@
 int leak_scan_resolve(const struct profile *p, const char *word, const struct scan **out,
                       struct err *err);
 
-/* The last scan of a kind, or NULL. */
-const struct scan *leak_scan_of(const struct profile *p, enum scan_kind kind);
-
 /*
  * The scan by which blocks are called lost, for all commands that do so: the last one that knows
  * reachability, which is the one at the end if that knows it. NULL: none; *why is then the reason

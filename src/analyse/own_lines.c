@@ -1,7 +1,5 @@
 #include "analyse/own_lines.h"
 
-#include <stdlib.h>
-
 struct own_line own_lines_most(const struct places *places)
 {
     const struct profile *p = places->total.profile;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/divisor.h"
+#include "base/text.h"
 #include "model/function_name.h"
 
 #define GROWTHS_LEAST   3           /* of the longest chain: fewer may be chance */
@@ -144,7 +145,7 @@ void chains_find(struct chains *c, const struct places *places)
 
 bool chain_is_frozen(const char *file)
 {
-    return strncmp(file, "<frozen ", 8) == 0;
+    return text_begins(file, "<frozen ");
 }
 
 bool chain_matters(const struct places *places, const struct chain *chain)

@@ -131,7 +131,8 @@ static void note_moment(struct threads *t, size_t moment)
 
 /* If several threads allocated in an interval, its highest total is known only within a bound. The
  * process's peak is known better, and all commands show it: the moment that it belongs to gets it.
- * Totals above it are too high: they become one byte less, so that this moment alone is the highest. */
+ * Totals above it are too high: they become one byte less, so that this moment alone is the
+ * highest. */
 static void agree_with_peak(struct threads *t)
 {
     const struct profile *p = t->profile;

@@ -30,7 +30,7 @@ size_t work_end_of_python(const struct profile *p)
  * that. */
 static size_t until_last_scan(const struct profile *p)
 {
-    const struct scan *end = leak_scan_of(p, SCAN_END);
+    const struct scan *end = profile_scan(p, SCAN_END);
     size_t n = p->intervals.count;
     while (end && end->time_ns && n > 1 && p->intervals.items[n - 2].end_ns > end->time_ns)
         n--;
@@ -40,14 +40,14 @@ static size_t until_last_scan(const struct profile *p)
 size_t work_end(const struct profile *p)
 {
     size_t python = work_end_of_python(p);
-    const struct scan *ending = leak_scan_of(p, SCAN_EXIT);
+    const struct scan *ending = profile_scan(p, SCAN_EXIT);
     return python ? python : ending && ending->intervals ? ending->intervals : until_last_scan(p);
 }
 
 uint64_t work_end_ns(const struct profile *p)
 {
     size_t python = work_end_of_python(p);
-    const struct scan *ending = leak_scan_of(p, SCAN_EXIT), *end = leak_scan_of(p, SCAN_END);
+    const struct scan *ending = profile_scan(p, SCAN_EXIT), *end = profile_scan(p, SCAN_END);
     return python                ? p->intervals.items[python - 1].end_ns
            : ending              ? ending->time_ns
            : end && end->time_ns ? end->time_ns

@@ -7,7 +7,7 @@
 #include "answer/annotate.h"
 #include "answer/location.h"
 #include "answer/report.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 /* --- the rows and their order ----------------------------------------------------------------- */
 

@@ -2,13 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/sampled.h"
 #include "base/say.h"
 #include "answer/annotate.h"
 #include "answer/report.h"
 #include "answer/summary.h"
-#include "answer/units.h"
-#include "answer/wrap.h"
+#include "answer/metric_unit.h"
 
 enum { SELF, SELF_SHARE, TOTAL, TOTAL_SHARE, COUNT, WHERE, COLUMNS_BEFORE };
 

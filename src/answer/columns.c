@@ -9,7 +9,7 @@
 #include "answer/csv.h"
 #include "answer/tree_indent.h"
 #include "answer/text_table.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 static const void *row_at(const struct rows *r, size_t i)
 {

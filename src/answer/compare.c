@@ -9,7 +9,6 @@
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/stack_text.h"
-#include "answer/units.h"
 
 /* --- cells of the text ------------------------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #include "answer/compare.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define STACK_FRAMES 64  /* lines shown of one stack */
 #define TICKS_TELL   1e8 /* ns; below this a ratio says nothing */
@@ -121,8 +121,7 @@ void compare_text(const struct compare *c, const struct compare_frame *f, const 
     bool faults = m == COMPARE_FAULTS, any = false;
     add_summary(c, f, s, out);
     strbuf_printf(out, "\n%s%s by %s, what got worse first%s\n", style_bold(s),
-                  faults ? "page faults" : "CPU time in user mode", grouping_name(c->query->by),
-                  style_plain(s));
+                  faults ? "page faults" : "CPU time", grouping_name(c->query->by), style_plain(s));
     if (!c->rows.count)
         strbuf_puts(out, "nothing to show\n");
     else if (c->query->by == BY_STACK)

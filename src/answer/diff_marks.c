@@ -1,5 +1,4 @@
 /* The sizes of two processes at their marks, side by side. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"

@@ -4,7 +4,7 @@
 #include "answer/next_command.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
 
@@ -236,7 +236,7 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
     next_word(out, d->side[0].file);
     strbuf_putc(out, ' ');
     next_word(out, d->side[1].file);
-    unit_process(out, d->query->process);
+    next_option(out, "--process", d->query->process);
     next_focus(out, &d->query->focus);
     if (more)
         say(out, " %r%r\n", more, style_plain(s));

@@ -9,7 +9,6 @@
 #include "answer/next_command.h"
 #include "answer/place_columns.h"
 #include "answer/summary.h"
-#include "answer/units.h"
 #include "answer/wrap.h"
 
 /* Was the process that reports show by default recorded? */
@@ -188,7 +187,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
                                                : "report");
     next_word(out, file);
     if (asked)
-        unit_process(out, asked);
+        next_option(out, "--process", asked);
     else if (all->analysed > 1 && !leak) /* `leaks` covers all processes anyway */
         say(out, " --process %d", j->of->places.total.profile->pid);
     if (leak || kind == FINDING_GROWTH || kind == FINDING_FRAGMENTED)

@@ -5,13 +5,14 @@
 
 #include "analyse/work_end.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "model/function_name.h"
 #include "answer/realloc_chains.h"
 #include "answer/findings.h"
 #include "answer/location.h"
 #include "answer/place_columns.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 static const char *function_of(const struct places *p, uint32_t call)
 {
@@ -105,7 +106,7 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         break;
     case FINDING_RETAINED:
         if (n->freed_bytes >= n->bytes / 2)
-            say(out, " freed most of %B that the allocator keeps", n->bytes);
+            say(out, " freed most of the %B that the allocator keeps", n->bytes);
         else
             say(out, " freed %B of the %B that the allocator keeps", n->freed_bytes, n->bytes);
         say(out, ", of %B resident", n->of_bytes);
@@ -327,7 +328,7 @@ void finding_place(const struct findings *f, const struct finding *n, struct str
 /* main is in every call path; what called it belongs to libc. */
 static bool is_start(const struct places *p, const struct finding *n, uint32_t call)
 {
-    return call != n->leaf && strncmp(function_of(p, call), "__libc_start", 12) == 0;
+    return call != n->leaf && text_begins(function_of(p, call), "__libc_start");
 }
 
 void finding_path(const struct findings *f, const struct finding *n, size_t width,

@@ -9,7 +9,7 @@
 #include "answer/leaks.h"
 #include "answer/location.h"
 #include "answer/place_columns.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define UNIT_WIDTH 14 /* columns of a title */
 #define PAIR_WIDTH 15 /* columns for a function, and for its caller */

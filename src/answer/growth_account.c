@@ -6,7 +6,7 @@
 #include "base/say.h"
 #include "answer/place_columns.h"
 #include "answer/text_table.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "answer/wrap.h"
 
 static const struct {
@@ -48,9 +48,7 @@ static bool mark_before(const struct profile *p, const struct footprint *f, stru
 #define LABEL_SHOWN                                                                                \
     14 /* columns of a mark in a title: the table is 100 columns wide with two of them */
 
-/* Uses at most so many columns of a mark's label. */
-static void moment_name(const struct profile *p, const struct footprint *f, size_t most,
-                        struct strbuf *out)
+static void moment_name(const struct profile *p, const struct footprint *f, struct strbuf *out)
 {
     struct strbuf mark = {0};
     uint64_t time_ns;
@@ -62,7 +60,7 @@ static void moment_name(const struct profile *p, const struct footprint *f, size
         /* By then the program may be in the middle of what follows the mark. */
         unit_time(out, f->time_ns - time_ns);
         strbuf_puts(out, " after ");
-        table_path(out, clean.data, most);
+        table_path(out, clean.data, LABEL_SHOWN);
         strbuf_release(&clean);
     } else {
         say(out, "at %T", f->time_ns);
@@ -135,8 +133,8 @@ static void add_table(const struct growth *g, const struct style *s, struct strb
     size_t count = 0;
     strbuf_puts(&a.first_name, "");
     if (a.first)
-        moment_name(p, a.first, LABEL_SHOWN, &a.first_name);
-    moment_name(p, a.last, LABEL_SHOWN, &a.last_name);
+        moment_name(p, a.first, &a.first_name);
+    moment_name(p, a.last, &a.last_name);
     for (int k = 0; k < FOOTPRINT_PARTS; k++) {
         /* The unexplained part comes last. */
         int i = k < PART_UNKNOWN ? k : PART_UNKNOWN + PART_ARENAS - k;

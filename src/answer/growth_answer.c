@@ -12,7 +12,8 @@
 #define NAME_LEAST    0.1
 #define PART_LEAST    0.05 /* a part below this share of the gain of RSS is not mentioned */
 #define SECONDS_LEAST 1.0  /* a rate of lost bytes per second needs at least this time */
-/* If less than this share of some blocks is resident, the account says that it is about the rest. */
+/* If less than this share of some blocks is resident, the account says that it is about the
+ * rest. */
 #define RESIDENT_LEAST 0.995
 
 /* In words; "not explained" for GROWTH_PARTS. */
@@ -123,8 +124,8 @@ static const char *const risen_names[GROWTH_LINES] = {
     [GROWTH_LOST] = "What is lost",
     [GROWTH_VM] = "VM"};
 
-/* The part that is most of what RSS gained from the first moment to the last; GROWTH_PARTS: there is
- * no such part. */
+/* The part that is most of what RSS gained from the first moment to the last; GROWTH_PARTS: there
+ * is no such part. */
 static enum growth_part most_of_gain(const struct growth *g)
 {
     struct growth_rates all = growth_rates_between(g, 0, g->count - 1, false);

@@ -5,7 +5,6 @@
 #include "answer/growth_account.h"
 #include "answer/next_command.h"
 #include "answer/summary.h"
-#include "answer/units.h"
 #include "answer/wrap.h"
 
 #define LARGE_BYTES (UINT64_C(1) << 20) /* the peak of a process that is mentioned */
@@ -56,7 +55,7 @@ static void add_next(const struct growth *g, const char *file, const struct styl
                 domain == DOMAIN_COUNT || !functions;
     strbuf_puts(out, g->verdict == VERDICT_LEAK ? "leaks " : maps ? "maps " : "report ");
     next_word(out, file);
-    unit_process(out, g->places.query.process);
+    next_option(out, "--process", g->places.query.process);
     if (g->verdict != VERDICT_LEAK && !maps) {
         strbuf_puts(out, domain == DOMAIN_MAPPED ? " --metric mapped"
                          : domain == DOMAIN_POOL ? " --metric pool"
@@ -148,6 +147,6 @@ void growth_text(const struct growth *g, const char *file, size_t most, bool why
             g->chains.list.count == 1 ? " grows an array" : " grow arrays");
     }
     if (!why)
-        strbuf_printf(out, "%swhy: --why shows the evidence%s\n", style_faint(s), style_plain(s));
+        strbuf_printf(out, "%s--why shows the evidence%s\n", style_faint(s), style_plain(s));
     add_next(g, file, s, out);
 }

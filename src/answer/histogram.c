@@ -3,7 +3,6 @@
 #include "base/say.h"
 #include "answer/columns.h"
 #include "answer/csv.h"
-#include "answer/units.h"
 
 #define BAR_COLUMNS 32
 

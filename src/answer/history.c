@@ -5,7 +5,7 @@
 #include "answer/location.h"
 #include "answer/report.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 #include "base/say.h"
 #include "model/answer_rows.h"
 #include "model/estimate.h"

@@ -7,7 +7,7 @@
 #include "answer/next_command.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "answer/wrap.h"
 
 #define STACK_FRAMES    8 /* lines shown of one stack */
@@ -253,7 +253,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
         next_word(out, file);
-        unit_process(out, q->process);
+        next_option(out, "--process", q->process);
         strbuf_puts(out, more                          ? " --all"
                          : has_only_mapped(l->profile) ? " --metric mapped"
                                                        : " --metric peak");

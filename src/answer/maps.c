@@ -200,8 +200,8 @@ static void add_moment(const struct mappings *m, const char *word, const struct 
     mappings_label(m, at->capture, out);
     strbuf_puts(out, ")");
     if (taken != asked)
-        say(out, ", %T %s it", taken < asked ? asked - taken : taken - asked,
-            taken < asked ? "before" : "after");
+        say(out, ", %T %s", taken < asked ? asked - taken : taken - asked,
+            taken < asked ? "earlier" : "later");
     strbuf_putc(out, '\n');
 }
 
@@ -211,8 +211,8 @@ static void add_heading(const struct mappings *m, const struct style *s, struct 
     if (m->is_difference)
         add_moment(m, "since ", &m->since, out);
     add_moment(m, "at ", &m->at, out);
-    say(out, "%sresident %B, mapped %B; tidemark's own: %B resident, %B mapped\n",
-        m->is_difference ? "change of " : "", m->totals.bytes[MAPPING_RSS], m->totals.size_bytes,
+    say(out, "%sresident %B, mapped %B; of this tidemark's own: %B resident, %B mapped\n",
+        m->is_difference ? "change: " : "", m->totals.bytes[MAPPING_RSS], m->totals.size_bytes,
         m->own.bytes[MAPPING_RSS], m->own.size_bytes);
     if (m->recording->incomplete)
         say(out, "%rincomplete %s%r\n", style_warn(s), m->recording->incomplete, style_plain(s));

@@ -5,7 +5,7 @@
 #include "base/say.h"
 #include "model/mark_scopes.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "answer/wrap.h"
 
 /* --- columns ---------------------------------------------------------------------------------- */

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "analyse/outliers.h"
-#include "answer/json_parts.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 #include "base/say.h"
 #include "model/spread.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/say.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 void next_word(struct strbuf *out, const char *word)
 {

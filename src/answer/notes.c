@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "answer/summary.h"
 
 /* Some notes name the process that they are about. */
 static bool names_process(const char *note)
 {
-    return strncmp(note, "process ", 8) == 0 || strstr(note, "(process ");
+    return text_begins(note, "process ") || strstr(note, "(process ");
 }
 
 /* Notes about this very process are among its own notes as well. */

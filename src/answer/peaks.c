@@ -11,7 +11,7 @@
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define NAME_LEAST 20
 
@@ -71,8 +71,9 @@ static void add_peak(const struct peaks *p, const struct peak *k, const struct s
     peak_legend(p, k, s->width, out);
     say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, k->time_ns);
     if (!peak_is_listed(k))
-        say(out, "    the peak is inside an interval: these stacks are of %T, with %B of %B\n",
-            p->lines.time_ns[k->listed], k->listed_bytes, k->bytes);
+        say(out,
+            "    the stacks at the peak itself are not known; these are of %T, when %B were live\n",
+            p->lines.time_ns[k->listed], k->listed_bytes);
     for (size_t i = 0; i < k->stack_count; i++) {
         size_t start = out->size;
         say(out, "    %B in %N block(s): ", k->stacks[i].bytes, k->stacks[i].blocks);
@@ -105,7 +106,7 @@ static bool add_text(const void *answer, const struct style *s, struct strbuf *o
     if (p->list.count) {
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
         next_word(out, l->file);
-        unit_process(out, p->places.query.process);
+        next_option(out, "--process", p->places.query.process);
         say(out, "%r --peak %d%r\n", l->options, highest(p)->number, style_plain(s));
     }
     return false;

@@ -6,7 +6,7 @@
 #include "model/sampled.h"
 #include "base/say.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define PROCESS_LINES 6 /* and one line before, one after them */
 #define NOBODY        SIZE_MAX

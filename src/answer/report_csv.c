@@ -1,4 +1,3 @@
-#include "answer/csv.h"
 #include "answer/histogram.h"
 #include "answer/report_columns.h"
 

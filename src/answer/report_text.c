@@ -1,5 +1,6 @@
 #include "answer/next_command.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "answer/report.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "answer/report_columns.h"
 #include "answer/stack_text.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
 
@@ -53,7 +54,7 @@ const char *report_metric_title(enum metric m)
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
         [METRIC_POOL] = "live bytes in pools",
-        [METRIC_UNTOUCHED] = "never touched bytes of live and freed blocks",
+        [METRIC_UNTOUCHED] = "untouched bytes of live and freed blocks",
         [METRIC_CPU] = "CPU time",
         [METRIC_WALL] = "time on and off the processor",
         [METRIC_WAITING] = "time spent waiting",
@@ -150,8 +151,8 @@ static void add_histograms(const struct answer *a, const struct style *s, struct
     }
 }
 
-/* Rows of functions, lines, libraries and files have what they allocated themselves, and what others
- * did for them. */
+/* Rows of functions, lines, libraries and files have what they allocated themselves, and what
+ * others did for them. */
 static void add_left_out(const struct answer *a, struct strbuf *out)
 {
     bool self = a->query->by != BY_STACK && a->query->by != BY_THREAD;
@@ -184,11 +185,11 @@ static void add_next(const struct answer *a, const char *file, const struct styl
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
     next_word(out, file);
-    unit_process(out, q->process);
+    next_option(out, "--process", q->process);
     next_option(out, "--since", q->since);
     next_option(out, "--at", q->at);
     next_focus(out, &q->focus);
-    if (strncmp(more, "--metric", 8) != 0 && q->metric != METRIC_LIVE)
+    if (!text_begins(more, "--metric") && q->metric != METRIC_LIVE)
         strbuf_printf(out, " --metric %s", metric_name(q->metric));
     strbuf_printf(out, " %s%s\n", more, style_plain(s));
 }

@@ -12,7 +12,7 @@
 #include "answer/imported.h"
 #include "answer/merge.h"
 #include "answer/report.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 #include "answer/wrap.h"
 
 #define NOT_KNOWN   "not known"
@@ -67,11 +67,11 @@ static void line_window(const struct answer *a, const struct style *s, struct st
     window_moment(out, a->profile, &a->window.at);
     if (a->profile->merge)
         strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                             ? "; live is of each at its own peak, calls are of the whole runs\n"
+                             ? "; live: each run at its own peak; calls: the whole runs\n"
                              : "; all figures are of this window\n");
     else
         strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                             ? "; live is exact, calls include the whole interval\n"
+                             ? "; live is exact, calls include the peak's whole interval\n"
                              : "; all figures are of this window\n");
 }
 
@@ -420,10 +420,10 @@ static void line_complete(const struct answer *a, const struct sampled_totals *s
     if (profile_lacks(a->profile, UNKNOWN_LOSSES))
         return; /* what its tool lost is not known */
     summary_label(out, s, "complete");
-    strbuf_puts(out, metric_is_sampled(a->query->metric) ? "nothing lost, no stack cut off\n"
+    strbuf_puts(out, metric_is_sampled(a->query->metric) ? "no sample lost, no stack cut off\n"
                      : a->profile->sample_bytes
-                         ? "nothing lost of what was sampled, no stack cut off, no unknown frees\n"
-                         : "nothing lost, no stack cut off, no unknown frees\n");
+                         ? "no sampled event lost, no stack cut off, no unknown frees\n"
+                         : "no event lost, no stack cut off, no unknown frees\n");
 }
 
 static void line_value(const struct answer *a, const struct style *s, const char *name,

@@ -2,7 +2,7 @@
 #include "answer/summary.h"
 
 #include "answer/notes.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "model/not_recorded.h"
 
 bool summary_flaws(const struct recording *r, const struct profile *p, const struct totals *t,
@@ -14,8 +14,8 @@ bool summary_flaws(const struct recording *r, const struct profile *p, const str
     } flaws[] = {
         {t->lost_events, "event lost", "events lost"},
         {t->truncated_stacks, "stack cut off", "stacks cut off"},
-        {t->incomplete_stacks, "stack left where unwind information ends",
-         "stacks left where unwind information ends"},
+        {t->incomplete_stacks, "stack ends where unwind information is missing",
+         "stacks end where unwind information is missing"},
         {t->unknown_frees, "free of an unknown block", "frees of unknown blocks"},
     };
     bool complete = r->complete && p->complete, any = !complete;

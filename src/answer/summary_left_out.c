@@ -5,7 +5,7 @@
 #include "answer/location.h"
 #include "answer/report.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 #include "answer/wrap.h"
 
 #define OWNERS_SHOWN   3

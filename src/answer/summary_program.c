@@ -8,7 +8,7 @@
 #include "base/signal_name.h"
 #include "answer/merge.h"
 #include "answer/text_table.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 void summary_argument(struct strbuf *out, const char *arg)
 {

@@ -4,7 +4,7 @@
 
 #include "base/say.h"
 #include "model/function_name.h"
-#include "answer/units.h"
+#include "base/units.h"
 
 #define GAP            2
 #define FLEXIBLE_LEAST 16

@@ -4,7 +4,6 @@
 
 #include "base/say.h"
 #include "answer/location.h"
-#include "answer/units.h"
 
 static const struct stamp *last_stamp(const struct profile *p)
 {

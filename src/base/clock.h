@@ -1,4 +1,5 @@
-/* clock: reads one of the system's clocks, in nanoseconds, and counts how long a loop has waited. */
+/* clock: reads one of the system's clocks, in nanoseconds, and counts how long a loop has
+ * waited. */
 #ifndef TIDE_BASE_CLOCK_H
 #define TIDE_BASE_CLOCK_H
 
@@ -19,8 +20,8 @@ static inline uint64_t monotonic_ns(void)
 
 /*
  * How long a loop that polls another process has waited for it. A turn counts for at most
- * PATIENCE_TURN_NS: if it took longer, this process could not run (it was stopped, frozen together with
- * the other one, or the machine is busy), which is no reason to give up. Begins with zeros.
+ * PATIENCE_TURN_NS: if it took longer, this process could not run (it was stopped, frozen together
+ * with the other one, or the machine is busy), which is no reason to give up. Begins with zeros.
  */
 #define PATIENCE_TURN_NS UINT64_C(100000000)
 struct patience {

@@ -24,12 +24,6 @@ uint32_t map_get(const struct map *m, uint64_t key)
     return m->size ? map_find(m, key)->value : MAP_NONE;
 }
 
-void map_prefetch(const struct map *m, uint64_t key)
-{
-    if (m->size)
-        __builtin_prefetch(&m->slots[map_home(m, key)]);
-}
-
 static void map_resize(struct map *m, size_t size)
 {
     struct map old = *m;

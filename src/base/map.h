@@ -30,8 +30,6 @@ uint32_t map_get(const struct map *m, uint64_t key);
 uint32_t *map_at(struct map *m, uint64_t key);
 /* Makes room for so many keys in total, so that the map need not grow step by step. */
 void map_reserve(struct map *m, size_t count);
-/* Loads what a later lookup needs into the cache. */
-void map_prefetch(const struct map *m, uint64_t key);
 void map_release(struct map *m);
 
 struct strpool {

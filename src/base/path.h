@@ -13,8 +13,9 @@ static inline const char *path_base(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The same for the first argument of a process. It is a path, or a title that the process has written
- * over its arguments, such as "nginx: master process /usr/sbin/nginx", which is kept as it is. */
+/* The same for the first argument of a process. It is a path, or a title that the process has
+ * written over its arguments, such as "nginx: master process /usr/sbin/nginx", which is kept as it
+ * is. */
 static inline const char *path_program(const char *command)
 {
     const char *colon = strstr(command, ": ");

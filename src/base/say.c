@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 
 /* What is between '%' and its letter. */
@@ -115,7 +116,7 @@ void say_said(struct strbuf *out, const char *format, const struct said *argumen
     strbuf_puts(out, ""); /* a valid string, even if nothing is appended */
     for (const char *at = format; *at;) {
         struct directive d;
-        if (strncmp(at, "(s)", 3) == 0 || strncmp(at, "(es)", 4) == 0) {
+        if (text_begins(at, "(s)") || text_begins(at, "(es)")) {
             size_t size = at[1] == 's' ? 1 : 2;
             strbuf_add(out, at + 1, one ? 0 : size);
             at += size + 2;

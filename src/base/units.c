@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 
+#define TICK_NS UINT64_C(10000000)
+
 void unit_bytes(struct strbuf *out, int64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -69,6 +71,25 @@ void unit_ms(struct strbuf *out, int64_t ns)
     strbuf_puts(out, ns < 0 && tenths ? "-" : "");
     unit_count(out, (int64_t)(tenths / 10));
     strbuf_printf(out, ".%u ms", (unsigned)(tenths % 10));
+}
+
+void unit_ticks(struct strbuf *out, uint64_t ns)
+{
+    if (ns < TICK_NS) {
+        strbuf_puts(out, ns ? "less than 10 ms" : "0 ms");
+        return;
+    }
+    strbuf_puts(out, "about ");
+    unit_count(out, (int64_t)((ns + TICK_NS / 2) / TICK_NS * (TICK_NS / 1000000)));
+    strbuf_puts(out, " ms");
+}
+
+void unit_percent(struct strbuf *out, double part, double whole)
+{
+    if (whole == 0)
+        strbuf_putc(out, '-');
+    else
+        strbuf_printf(out, "%.1f", part / whole * 100 + 0.0); /* + 0.0: no "-0.0" */
 }
 
 /* The number of bytes of the character at `s`; 0: it is a control character, or not UTF-8. U+0080

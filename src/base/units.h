@@ -1,5 +1,5 @@
 /*
- * units: numbers as people read them: KiB and MiB, thousands separators, times.
+ * units: numbers as people read them: KiB and MiB, thousands separators, times, percentages.
  *
  * All append to a strbuf. 1 KiB is 1,024 bytes, 1 MiB 1,048,576.
  */
@@ -16,6 +16,9 @@ void unit_count(struct strbuf *out, int64_t count); /* "1,234,567" */
 void unit_counted(struct strbuf *out, int64_t count, const char *word);
 void unit_time(struct strbuf *out, uint64_t ns); /* "0 s", "3.2 ms", "12.345 s", "2 min 3 s" */
 void unit_ms(struct strbuf *out, int64_t ns);    /* "1,234.5 ms" */
+/* For times that the kernel counts in ticks of 10 ms: "about 120 ms", "less than 10 ms". */
+void unit_ticks(struct strbuf *out, uint64_t ns);
+void unit_percent(struct strbuf *out, double part, double whole); /* "12.3"; "-" if `whole` is 0 */
 
 /* Appends text with control characters shown as '?': a profile must not send them to the
  * terminal. */

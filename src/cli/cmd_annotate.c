@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/picture.h"
@@ -103,7 +102,7 @@ static int print(const struct annotation *a, const struct wanted *w, const struc
     } else if (o->output == OUTPUT_CSV) {
         annotate_csv(a, w->code, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         annotate_text(a, w->code, w->context, &style, &out);
     }
     int code = picture_write(w->html, &out, err);

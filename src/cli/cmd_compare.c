@@ -12,18 +12,19 @@
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/compare_runs.h"
+#include "cli/cpu_source.h"
 #include "cli/library_path.h"
+#include "cli/options.h"
 #include "cli/picture.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
 #include "export/flame.h"
 #include "export/flame_stacks.h"
 #include "answer/compare.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "store/reader.h"
 
 #define TEXT_ROWS 20
-#define CPU_HZ    999 /* as `run` does */
 
 enum { OPT_COPIES = QUERY_EXTRA, OPT_PER, OPT_MARK_ON, OPT_CPU, OPT_FAULTS, OPT_FLAME, OPT_QUIET };
 
@@ -81,36 +82,26 @@ static void print_help(void)
         "  tidemark compare --mark-on Processor::event --per Processor::event -- ./app");
 }
 
-static int take_number(const char *option, const char *text, double least, double most, double *out,
-                       struct err *err)
-{
-    char *end;
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out >= least && *out <= most))
-        return err_set(err, -EINVAL, "%s takes a number from %.0f to %.0f, not '%s'", option, least,
-                       most, text);
-    return 0;
-}
-
 static int take(void *context, int val, const char *argument, struct err *err)
 {
     struct wanted *w = context;
-    double n = 0;
-    int code = 0;
+    double hz;
+    uint64_t n = 0;
+    int code;
     switch (val) {
     case OPT_COPIES:
-        code = take_number("--copies", argument, 1, COPIES_MOST, &n, err);
-        w->runs.copies = (size_t)n;
+        code = options_number("--copies", argument, 1, COPIES_MOST, &n, err);
+        w->runs.copies = n;
         return code;
     case OPT_CPU:
-        code = take_number("--cpu", argument, 1, 10000, &n, err);
-        if (!code)
-            w->runs.sampling.cpu_period_ns = (uint64_t)(1e9 / n);
-        return code;
+        if (!cpu_hz_parse(argument, &hz))
+            return err_set(err, -EINVAL, "--cpu takes samples per second, 1 to 10000, not '%.100s'",
+                           argument);
+        w->runs.sampling.cpu_period_ns = (uint64_t)(1e9 / hz);
+        return 0;
     case OPT_FAULTS:
-        code = take_number("--faults", argument, 1, 1e9, &n, err);
-        w->runs.sampling.fault_period = (uint64_t)n;
-        return code;
+        return options_number("--faults", argument, 1, FAULT_PERIOD_MOST,
+                              &w->runs.sampling.fault_period, err);
     case OPT_PER:
         w->per = argument;
         return 0;
@@ -226,7 +217,7 @@ static int show(const struct wanted *w, const struct compare_input *in, const st
     } else if (output == OUTPUT_CSV) {
         compare_csv(&c, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         compare_text(&c, &frame, &style, &out);
     }
     if (command_print("compare", &out))
@@ -325,7 +316,7 @@ int cmd_compare(int argc, char **argv)
         "metric", "by",     "top",         "min",         "within", "ignore", "fold", "no-fold",
         "merge",  "thread", "python-only", "native-only", "json",   "csv",    "help", NULL};
     struct wanted w = {
-        .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_HZ), .fault_period = 1}}};
+        .runs = {.sampling = {.cpu_period_ns = (uint64_t)(1e9 / CPU_PERF_HZ), .fault_period = 1}}};
     const struct query_command command = {.name = "compare",
                                           .program = true,
                                           .letter_o = true,

@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/mappings.h"
 #include "model/query.h"
 #include "store/reader.h"
@@ -158,7 +159,7 @@ static void offer_listed(struct line *l, const char *help)
 {
     for (const char *line = help; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *word = line + 2;
-        if (strncmp(line, "  ", 2) != 0 || !islower((unsigned char)*word))
+        if (!text_begins(line, "  ") || !islower((unsigned char)*word))
             continue;
         size_t size = strspn(word, "abcdefghijklmnopqrstuvwxyz");
         const char *end = word + strcspn(word, "\n");
@@ -182,12 +183,12 @@ static char *value_of(const char *help, const char *option, size_t option_bytes,
         if (size != option_bytes || strncmp(at, option, size) != 0)
             continue;
         const char *value = at + size;
-        if (strncmp(value, "[=", 2) == 0) {
+        if (text_begins(value, "[=")) {
             *optional = true;
             return xstrndup(value + 2, strcspn(value + 2, "]\n"));
         }
         if (*value == '=' ||
-            (*value == ' ' && (isupper((unsigned char)value[1]) || strncmp(value, " s/", 3) == 0)))
+            (*value == ' ' && (isupper((unsigned char)value[1]) || text_begins(value, " s/"))))
             return xstrndup(value + 1, strcspn(value + 1, " ,\n"));
     }
     return NULL;
@@ -368,7 +369,7 @@ static void complete_argument(struct line *l, const char *help, size_t n)
         offer_functions(l);
     else if (name && strcmp(name, "ACTION") == 0)
         offer_listed(l, help);
-    else if (name && strncmp(name, "FILE", 4) == 0)
+    else if (name && text_begins(name, "FILE"))
         puts("files");
     free(name);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/query_options.h"
@@ -38,7 +37,7 @@ static int print_diff(const struct diff *d, enum output output)
     } else if (output == OUTPUT_CSV) {
         diff_csv(d, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         diff_text(d, &style, &out);
     }
     return command_print("diff", &out);

@@ -234,7 +234,7 @@ static const char *const state_names[] = {
 
 static void print_text(const struct finding *findings, bool works)
 {
-    struct style s = style_of(STDOUT_FILENO);
+    struct style s = style_of_stdout();
     for (size_t i = 0; i < CHECKS; i++) {
         const struct finding *f = &findings[i];
         struct strbuf line = {0};

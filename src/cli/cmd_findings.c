@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -44,7 +43,7 @@ static int ask(struct query_options *o, struct recording *r, struct err *err)
     } else if (o->output == OUTPUT_CSV) {
         findings_csv(&findings, most, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         findings_text(&findings, o->files.items[0], most, &style, &out);
     }
     findings_all_release(&findings);

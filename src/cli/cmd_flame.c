@@ -15,8 +15,7 @@
 #include "model/sampled.h"
 #include "answer/json_parts.h"
 #include "answer/summary.h"
-#include "answer/units.h"
-#include "store/reader.h"
+#include "base/units.h"
 
 enum {
     OPT_OUTPUT = 'o',

@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/picture.h"
@@ -68,7 +67,7 @@ static int print_growth(const struct growth *g, const struct query_options *o, b
     } else if (o->output == OUTPUT_CSV) {
         growth_csv(g, most, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         growth_text(g, o->files.items[0], most, why, &style, &out);
     }
     return command_print("growth", &out);

@@ -104,7 +104,7 @@ static int print_leaks(const struct leaks *l, const struct query_options *o)
     } else if (o->output == OUTPUT_CSV) {
         leaks_csv(l, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         leaks_text(l, o->files.items[0], &style, &out);
     }
     return command_print("leaks", &out);

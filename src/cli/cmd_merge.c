@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/say.h"
@@ -80,22 +79,16 @@ struct wanted {
     bool quiet;
 };
 
-static int take_jobs(struct merge_job *job, const char *value, struct err *err)
-{
-    char *end;
-    unsigned long n = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || n < 1 || n > 1024)
-        return err_set(err, -EINVAL, "--jobs takes a number from 1 to 1024, not '%s'", value);
-    job->jobs = (unsigned)n;
-    return 0;
-}
-
 /* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct wanted *w = context;
-    if (option == 'j')
-        return take_jobs(&w->job, value, err);
+    if (option == 'j') {
+        uint64_t n = 0;
+        int code = options_number("--jobs", value, 1, 1024, &n, err);
+        w->job.jobs = (unsigned)n;
+        return code;
+    }
     if (option == OPT_LIST)
         w->listed = value;
     else if (option == OPT_QUIET)

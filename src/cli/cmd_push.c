@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/amount.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/push.h"
 #include "model/sampled.h"
 
@@ -69,8 +69,8 @@ static void print_help(void)
 static int take(void *context, int val, const char *argument, struct err *err)
 {
     struct push *w = context;
-    char *end;
-    unsigned long n;
+    uint64_t n = 0;
+    int code;
     switch (val) {
     case OPT_TO: /* it is in argv, which may be written to */
         return push_target_parse(&w->target, "--to", (char *)(uintptr_t)argument, err);
@@ -86,12 +86,9 @@ static int take(void *context, int val, const char *argument, struct err *err)
                    : err_set(err, -EINVAL, "--queue-size takes a size such as 64M, not '%.100s'",
                              argument);
     case OPT_RETRIES:
-        n = strtoul(argument, &end, 10);
-        if (*argument < '0' || *argument > '9' || *end || n > 100)
-            return err_set(err, -EINVAL, "--retries takes a number from 0 to 100, not '%.100s'",
-                           argument);
+        code = options_number("--retries", argument, 0, 100, &n, err);
         w->retries = (unsigned)n;
-        return 0;
+        return code;
     case OPT_QUIET:
         w->quiet = true;
         return 0;

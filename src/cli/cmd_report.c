@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -52,7 +51,7 @@ static int print_answer(const struct answer *a, const struct query_options *o)
     } else if (o->output == OUTPUT_CSV) {
         report_csv(a, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         report_text(a, o->files.items[0], &style, &out);
     }
     return command_print("report", &out);

@@ -8,18 +8,10 @@
 #include "cli/command.h"
 #include "cli/library_path.h"
 #include "cli/mpi_rank.h"
+#include "cli/record_options.h"
 #include "cli/run_merge.h"
 #include "cli/run_options.h"
 #include "cli/run_summary.h"
-
-/* The name of a rank's own recording before it is merged, as a pattern. */
-static char *pattern_of(const char *name)
-{
-    struct strbuf out = {0};
-    for (; *name; name++)
-        strbuf_puts(&out, *name == '%' ? "%%" : (char[]){*name, '\0'});
-    return strbuf_detach(&out);
-}
 
 static int prepare_merge(struct run_options *o, struct run_merge *m, struct err *err)
 {
@@ -27,7 +19,7 @@ static int prepare_merge(struct run_options *o, struct run_merge *m, struct err 
         return 0;
     int code = run_merge_init(m, o->merge, err);
     if (!code && !o->output_given)
-        o->session.output = pattern_of(m->running);
+        o->session.output = record_output_literal(m->running);
     return code;
 }
 

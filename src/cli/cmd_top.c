@@ -9,7 +9,6 @@
 
 #include "answer/top.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "cli/top_screen.h"
 #include "model/moment.h"
 #include "model/process_choice.h"

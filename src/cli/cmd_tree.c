@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/say.h"
 #include "cli/command.h"
@@ -120,7 +119,7 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
             k->query.focus.thread = k->thread;
         }
         strbuf_puts(&k->heading, "peak ");
-        peak_legend(&p, peak, style_of(STDOUT_FILENO).width - k->heading.size, &k->heading);
+        peak_legend(&p, peak, style_of_stdout().width - k->heading.size, &k->heading);
         k->peak = (struct tree_peak){peak->number, peak->bytes,
                                      peak->line == THREADS_PROCESS ? p.lines.total[peak->moment]
                                                                    : peak->bytes};

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/page_commands.h"
@@ -39,11 +38,10 @@ static const char help[] =
     "  --no-open        do not open it, even if there is a display\n"
     "  --with-source    put in the lines of sources that the stacks name; they may be secret\n"
     "  --source-path P  where sources are: a folder, or FROM=TO (repeatable)\n"
-    "  --limit LIMIT    'peak +5 %', 'live +64 KiB' (more than the first recording), 'peak 500 "
-    "MiB',\n"
-    "                   'cpu 5s', of all processes together: exit status 3 if there is more; the "
-    "page\n"
-    "                   shows what (repeatable)\n"
+    "  --limit LIMIT    exit with status 3 if all processes together have more than 'peak 500 "
+    "MiB'\n"
+    "                   or 'cpu 5s', or more than the first recording by 'peak +5 %' or\n"
+    "                   'live +64 KiB'; the page shows it (repeatable)\n"
     "  --serve [ADDRESS]\n"
     "                   do not write a page, answer its questions over HTTP until Ctrl-C: for "
     "recordings\n"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "store/recording.h"
 #include "cli/terminal.h"
@@ -41,7 +40,7 @@ int command_write(const struct query_options *o, const struct document *d)
     } else if (o->output == OUTPUT_CSV) {
         rows_csv(&d->rows, &command_sink, &out);
     } else {
-        struct style style = style_of(STDOUT_FILENO);
+        struct style style = style_of_stdout();
         document_text(d, &style, &out);
     }
     return command_print(o->command->name, &out);

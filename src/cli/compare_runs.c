@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "cli/record_options.h"
 #include "collect/session/session.h"
 
 static volatile sig_atomic_t asked_to_stop;
@@ -55,15 +56,6 @@ static void show_progress(void *context, const struct session_status *s)
     p->shown = true;
 }
 
-/* A name in which nothing is replaced. */
-static char *literal(const char *name)
-{
-    struct strbuf b = {0};
-    for (; *name; name++)
-        strbuf_puts(&b, *name == '%' ? "%%" : (char[]){*name, '\0'});
-    return strbuf_detach(&b);
-}
-
 /* Runs in the process that records; `report` is where the copies' exit states are written to. */
 static _Noreturn void be_recorder(const struct compare_runs *r, int which, int report)
 {
@@ -87,7 +79,7 @@ static _Noreturn void be_recorder(const struct compare_runs *r, int which, int r
                                 .mark_on = r->mark_on,
                                 .mark_on_count = r->mark_on_count,
                                 .interval_ns = 1000000,
-                                .output = literal(r->files[which])};
+                                .output = record_output_literal(r->files[which])};
     if (!r->quiet && isatty(STDERR_FILENO)) {
         o.progress = show_progress;
         o.context = &phase;

@@ -6,14 +6,20 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "collect/session/executable.h"
 
-#define PERF_HZ  999 /* not 1000: must not be in step with what happens every millisecond */
-#define TIMER_HZ 99  /* a signal costs more than a sample by the kernel */
+#define TIMER_HZ 99 /* a signal costs more than a sample by the kernel */
+
+bool cpu_hz_parse(const char *text, double *hz)
+{
+    char *end;
+    *hz = strtod(text, &end);
+    return *text && !*end && *hz >= 1 && *hz <= 10000;
+}
 
 bool cpu_request_add(struct cpu_request *r, const char *value)
 {
-    char *end;
     r->asked = true;
     if (!value)
         return true;
@@ -24,8 +30,7 @@ bool cpu_request_add(struct cpu_request *r, const char *value)
     } else if (strcmp(value, "perf") == 0) {
         r->source = CPU_PERF;
     } else {
-        r->hz = strtod(value, &end);
-        return *value && !*end && r->hz >= 1 && r->hz <= 10000;
+        return cpu_hz_parse(value, &r->hz);
     }
     return true;
 }
@@ -56,7 +61,7 @@ static bool is_python(const char *name)
 {
     char *file = executable_find(name), *program = file ? executable_interpreter(file) : NULL;
     const char *base = program ? path_base(program) : "";
-    bool python = strncmp(base, "python", 6) == 0 && (!base[6] || isdigit((unsigned char)base[6]));
+    bool python = text_begins(base, "python") && (!base[6] || isdigit((unsigned char)base[6]));
     free(program);
     free(file);
     return python;
@@ -83,7 +88,7 @@ int cpu_request_settle(const struct cpu_request *r, bool alone, struct session_o
     bool faults = o->sampling.fault_period;
     err->text[0] = '\0';
     if (r->asked) {
-        o->sampling.cpu_period_ns = period(r, PERF_HZ);
+        o->sampling.cpu_period_ns = period(r, CPU_PERF_HZ);
         o->sampling.wall = r->wall;
     }
     if (may_use_timers && r->source == CPU_TIMER) {

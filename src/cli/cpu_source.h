@@ -11,6 +11,9 @@
 
 #include "collect/session/session.h"
 
+#define CPU_PERF_HZ       999 /* not 1000, to be out of step with what happens every millisecond */
+#define FAULT_PERIOD_MOST 1000000000 /* one sample for at most so many page faults */
+
 enum cpu_source {
     /* Timers for Python programs and where perf events are forbidden, otherwise perf events. */
     CPU_ANY,
@@ -25,6 +28,8 @@ struct cpu_request {
     uint32_t signal; /* the signal that timers send; 0: any free one */
 };
 
+/* Samples per second: false: it is no number, or not from 1 to 10,000. */
+bool cpu_hz_parse(const char *text, double *hz);
 /* `value`: what follows --cpu=, or NULL. false: it makes no sense. */
 bool cpu_request_add(struct cpu_request *r, const char *value);
 bool cpu_request_signal(struct cpu_request *r, const char *value);

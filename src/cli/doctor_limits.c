@@ -1,6 +1,5 @@
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -8,7 +7,7 @@
 
 #include "base/err.h"
 #include "cli/doctor.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "collect/proc/memory_room.h"
 
 #define MIB UINT64_C(1048576)

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 int limits_status(const char *command, const struct limit *limits, size_t count)
 {

@@ -27,8 +27,8 @@ int live_recording_ask(struct live_recording *l, struct err *err);
 /* Waits for the state. Returns a descriptor, which the caller closes, and a path to read it by; or
  * a negative code. */
 int live_recording_take(struct live_recording *l, char path[LIVE_RECORDING_PATH], struct err *err);
-/* Reads the state once. `keeps_waiting`, unless it is NULL, waits for so many milliseconds and returns
- * whether the result is still wanted. */
+/* Reads the state once. `keeps_waiting`, unless it is NULL, waits for so many milliseconds and
+ * returns whether the result is still wanted. */
 int live_recording_read(pid_t pid, bool (*keeps_waiting)(unsigned ms), struct recording **out,
                         struct err *err);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 /* The variables of one launcher; the first whose rank is set counts. */
 static const struct launcher {
@@ -45,7 +46,7 @@ static uint32_t slurm_local(void)
     for (unsigned long first = 0; *at >= '0' && *at <= '9'; at += *at == ',') {
         char *end;
         unsigned long tasks = strtoul(at, &end, 10), nodes = 1;
-        if (strncmp(end, "(x", 2) == 0)
+        if (text_begins(end, "(x"))
             nodes = strtoul(end + 2, &end, 10);
         first += nodes;
         if (node < first)

@@ -1,12 +1,15 @@
 #include "cli/options.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 /* How many letters must be changed to turn one word into the other. */
@@ -64,7 +67,7 @@ int options_refuse(const struct option *options, const char *letters, char **arg
 {
     const char *given = argv[optind - 1];
     char letter[3] = {'-', (char)optopt, '\0'};
-    bool is_letter = optopt > 0 && optopt < 128 && strncmp(given, "--", 2) != 0;
+    bool is_letter = optopt > 0 && optopt < 128 && !text_begins(given, "--");
     const char *place = is_letter ? strchr(letters, optopt) : NULL;
     if (place && place[1] == ':')
         return err_set(err, -EINVAL, "%s needs a value", letter);
@@ -98,4 +101,18 @@ int options_parse(const struct options *o, int argc, char **argv, void *context,
     if (help)
         fputs(o->help, stdout);
     return help ? 1 : code;
+}
+
+int options_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                   uint64_t *out, struct err *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || n < least || n > most)
+        return err_set(err, -EINVAL,
+                       "%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%.100s'", option,
+                       least, most, text);
+    *out = n;
+    return 0;
 }

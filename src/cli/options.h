@@ -6,6 +6,7 @@
 #define TIDE_CLI_OPTIONS_H
 
 #include <getopt.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -27,5 +28,10 @@ int options_parse(const struct options *o, int argc, char **argv, void *context,
  * does not take. */
 int options_refuse(const struct option *options, const char *letters, char **argv,
                    const char *command, struct err *err);
+
+/* Parses the whole number that an option takes. Returns 0; or -EINVAL and a sentence, and *out is
+ * unchanged. */
+int options_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                   uint64_t *out, struct err *err);
 
 #endif

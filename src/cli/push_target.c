@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define LETTERS  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS   "0123456789"
 #define IN_LABEL LETTERS DIGITS "_"
@@ -33,9 +35,7 @@ static char *unescape(const char *text, size_t size)
 
 int push_target_parse(struct push_target *t, const char *option, char *text, struct err *err)
 {
-    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
-                    : strncmp(text, "http://", 7) == 0 ? 7
-                                                       : 0;
+    size_t scheme = text_begins(text, "https://") ? 8 : text_begins(text, "http://") ? 7 : 0;
     if (!scheme)
         return err_set(err, -EINVAL, "%s takes a URL that begins with http:// or https://", option);
     char *host = text + scheme, *path = host + strcspn(host, "/?#");
@@ -87,7 +87,7 @@ int push_label_check(const char *text, struct err *err)
 {
     size_t key = strspn(text, IN_LABEL), value = strlen(text) - key;
     bool bad_key = !key || strchr(DIGITS, text[0]) || text[key] != '=' || key > 1024;
-    if (bad_key || strncmp(text, "__", 2) == 0)
+    if (bad_key || text_begins(text, "__"))
         return err_set(err, -EINVAL,
                        "a label is KEY=VALUE with a key of letters, digits and '_', not '%.100s'",
                        text);

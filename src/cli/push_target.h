@@ -17,8 +17,9 @@ struct push_target {
     char *user, *password; /* NULL: none */
 };
 
-/* Parses http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH], the value of `option`, which messages name.
- * Overwrites user and password in `text`, which is one of our arguments: other users can see those. */
+/* Parses http[s]://[USER[:PASSWORD]@]HOST[:PORT][/PATH], the value of `option`, which messages
+ * name. Overwrites user and password in `text`, which is one of our arguments: other users can see
+ * those. */
 int push_target_parse(struct push_target *t, const char *option, char *text, struct err *err);
 void push_target_release(struct push_target *t);
 

@@ -1,7 +1,6 @@
 #include "cli/query_options.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 #include "model/answer.h"
 #include "model/combined_profile.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "cli/options.h"
 #include "store/held.h"
 #include "store/merge.h"

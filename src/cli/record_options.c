@@ -55,3 +55,11 @@ int record_option_take(struct session_options *o, int option, const char *value,
         return 1;
     }
 }
+
+char *record_output_literal(const char *name)
+{
+    struct strbuf b = {0};
+    for (; *name; name++)
+        strbuf_puts(&b, *name == '%' ? "%%" : (char[]){*name, '\0'});
+    return strbuf_detach(&b);
+}

@@ -28,4 +28,7 @@ enum { OPT_OUTPUT = 'o', OPT_ON_FULL = 512, OPT_INTERVAL, OPT_PYTHON, OPT_SCAN }
  * wrong. */
 int record_option_take(struct session_options *o, int option, const char *value, struct err *err);
 
+/* The pattern for -o that gives this name, whatever it contains. The caller frees it. */
+char *record_output_literal(const char *name);
+
 #endif

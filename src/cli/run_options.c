@@ -1,6 +1,5 @@
 #include "cli/run_options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,17 +246,6 @@ static int take_sample(struct run_options *o, const char *value, struct err *err
     return 0;
 }
 
-static int take_faults(struct run_options *o, const char *value, struct err *err)
-{
-    char *end;
-    double n = value ? strtod(value, &end) : 1;
-    if (value && (!*value || *end || !(n >= 1 && n <= 1e9)))
-        return err_set(err, -EINVAL, "--faults takes a number of faults, 1 or more, not '%s'",
-                       value);
-    o->session.sampling.fault_period = (uint64_t)n;
-    return 0;
-}
-
 static int take_mark_on(struct run_options *o, const char *value, struct err *err)
 {
     if (!*value || (value[strlen(value) - 1] == ')' && !strstr(value, "operator")))
@@ -288,21 +276,12 @@ static int take_every(uint64_t *out_ns, const char *option, const char *value, s
     return 0;
 }
 
-static int take_keep(struct run_options *o, const char *value, struct err *err)
-{
-    char *end;
-    unsigned long keep = strtoul(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end || keep < 1 || keep > 1000000)
-        return err_set(err, -EINVAL, "--keep takes a number of snapshots, 1 or more, not '%s'",
-                       value);
-    o->session.keep_snapshots = (unsigned)keep;
-    return 0;
-}
-
 /* Takes one option with its value. Returns 0, or -EINVAL and a sentence. */
 static int take(void *context, int option, char *value, struct err *err)
 {
     struct run_options *o = context;
+    uint64_t n = 0;
+    int code;
     switch (option) {
     case OPT_ONLY:
         strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", value);
@@ -339,7 +318,10 @@ static int take(void *context, int option, char *value, struct err *err)
     case OPT_ONLY_FAULTS:
     case OPT_FAULTS:
         o->only_samples |= option == OPT_ONLY_FAULTS;
-        return take_faults(o, value, err);
+        o->session.sampling.fault_period = 1;
+        return value ? options_number("--faults", value, 1, FAULT_PERIOD_MOST,
+                                      &o->session.sampling.fault_period, err)
+                     : 0;
     case OPT_ALL:
         o->session.all = o->only_samples = true;
         return 0;
@@ -362,7 +344,9 @@ static int take(void *context, int option, char *value, struct err *err)
                              "--snapshot-at takes rss=SIZE, live+N%%, peak or oom, not '%s'",
                              value);
     case OPT_KEEP:
-        return take_keep(o, value, err);
+        code = options_number("--keep", value, 1, 1000000, &n, err);
+        o->session.keep_snapshots = (unsigned)n;
+        return code;
     case OPT_MERGE:
         o->merge = value;
         return *value ? 0 : err_set(err, -EINVAL, "--merge takes a file name, not ''");

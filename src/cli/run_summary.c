@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include "answer/findings.h"
 #include "answer/notes.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "answer/wrap.h"
 #include "store/reader.h"
 

@@ -17,13 +17,13 @@ static bool locale_is_utf8(void)
     return false;
 }
 
-struct style style_of(int fd)
+struct style style_of_stdout(void)
 {
-    struct style s = {.width = STYLE_WIDTH, .terminal = isatty(fd)};
+    struct style s = {.width = STYLE_WIDTH, .terminal = isatty(STDOUT_FILENO)};
     const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     long wanted = columns ? strtol(columns, NULL, 10) : 0;
     struct winsize w;
-    if (s.terminal && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col)
+    if (s.terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
         s.width = w.ws_col;
     else if (wanted > 0)
         s.width = (size_t)wanted;

@@ -8,6 +8,6 @@
 
 /* For a file descriptor: UTF-8 on terminals if the locale says so; the terminal's width, or
  * COLUMNS, or STYLE_WIDTH; colour on terminals without NO_COLOR. */
-struct style style_of(int fd);
+struct style style_of_stdout(void);
 
 #endif

@@ -94,7 +94,7 @@ static const char *const help_lines[] = {
     "space      pause the screen, or continue",
     "k          make a mark in the recording, with a label",
     "n          write a snapshot beside the recording",
-    "l          look for leaks now",
+    "l          scan for leaks now",
     "p          pause the recording of allocations, and resume it",
     "q          quit; the program and its recording continue",
     NULL};
@@ -434,7 +434,7 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
                        .recording = recording,
                        .within = o->query.query.focus.within,
                        .next_refresh_ns = monotonic_ns() + o->refresh_ns,
-                       .style = style_of(STDOUT_FILENO)};
+                       .style = style_of_stdout()};
     s.style.colour = false;
     setlocale(LC_CTYPE, "");
     SCREEN *terminal = newterm(NULL, stdout, stdin);

@@ -6,7 +6,7 @@
 #include "answer/annotate.h"
 #include "answer/report.h"
 #include "answer/summary.h"
-#include "answer/units.h"
+#include "answer/metric_unit.h"
 
 static const char head[] =
     "<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"

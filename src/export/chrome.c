@@ -3,7 +3,6 @@
  * the live bytes of every process and thread over time, resident memory, marks, and when threads
  * ran. It loses stacks. Times count from the start of the recording's first process.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

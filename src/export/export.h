@@ -61,11 +61,10 @@ struct export_format {
     const char *name;
     const char *ending; /* of files */
     const char *reader; /* the program that opens it */
-    const char *holds;
-    const char *loses; /* ends the sentence "it holds no ..."; NULL: nothing */
-    unsigned takes;    /* set of enum export_takes */
-    bool binary;       /* not for a terminal */
-    bool in_place;     /* written to export.file, not to export.out */
+    const char *loses;  /* ends the sentence "it holds no ..."; NULL: nothing */
+    unsigned takes;     /* set of enum export_takes */
+    bool binary;        /* not for a terminal */
+    bool in_place;      /* written to export.file, not to export.out */
     /* It cannot express that a figure is unknown, so it is refused for imported recordings. */
     bool all_known;
     bool whole;     /* it holds a whole recording, and takes neither process nor focus */

@@ -2,8 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "export/flame.h"
+#include "base/path.h"
 #include "base/say.h"
+#include "export/flame.h"
 #include "export/script.h"
 #include "export/svg.h"
 
@@ -226,8 +227,8 @@ static void put_boxes(const struct flame *f, const struct flame_options *o, cons
         double from = rows->tops[n->depth], to = rows->tops[n->depth + 1];
         double y = o->inverted ? HEAD + from : height - FOOT - to;
         const char *name = number ? strpool_get(&f->names, n->name) : "all";
-        const char *place = strpool_get(&f->names, n->place), *slash = strrchr(place, '/');
-        char *label = xasprintf("%s%s%s", name, *place ? "  " : "", slash ? slash + 1 : place);
+        const char *place = strpool_get(&f->names, n->place);
+        char *label = xasprintf("%s%s%s", name, *place ? "  " : "", path_base(place));
         strbuf_printf(out, "<g class=\"f\" data-d=\"%u\" data-n=\"", n->depth);
         svg_text(out, name);
         if (*place) {

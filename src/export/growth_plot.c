@@ -1,6 +1,5 @@
 #include "export/growth_plot.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/say.h"

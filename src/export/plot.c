@@ -1,7 +1,5 @@
 #include "export/plot.h"
 
-#include <math.h>
-
 struct plot_line *plot_add(struct plot *p, const char *name)
 {
     struct plot_line *l = vec_push(&p->lines);

@@ -10,7 +10,6 @@
 #include "answer/maps.h"
 #include "answer/marks.h"
 #include "answer/peaks.h"
-#include "answer/report_columns.h"
 #include "answer/threads.h"
 
 typedef int table_writer(struct export *e, const struct report_sink *sink, struct strbuf *out,

@@ -5,7 +5,6 @@
 
 #include "base/say.h"
 #include "answer/summary.h"
-#include "answer/units.h"
 
 static struct plot_line *add_line(struct plot *p, const char *name, const struct threads *t,
                                   const int64_t *values)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "import/figures.h"
 #include "import/json_reader.h"
 #include "import/valgrind_frame.h"
@@ -151,11 +152,11 @@ static int take_member(struct reader *r, struct err *err)
     if (strcmp(key, "ftbl") == 0)
         return take_table(r, err);
     int token = json_next(&r->json, err);
-    uint64_t *number = strncmp(key, "dhatFileVersion", 15) == 0 ? &r->version
-                       : strcmp(key, "te") == 0                 ? &r->end
-                       : strcmp(key, "tg") == 0                 ? &r->peak
-                       : strcmp(key, "pid") == 0                ? &r->pid
-                                                                : NULL;
+    uint64_t *number = text_begins(key, "dhatFileVersion") ? &r->version
+                       : strcmp(key, "te") == 0            ? &r->end
+                       : strcmp(key, "tg") == 0            ? &r->peak
+                       : strcmp(key, "pid") == 0           ? &r->pid
+                                                           : NULL;
     char **text = strcmp(key, "mode") == 0  ? &r->mode
                   : strcmp(key, "tu") == 0  ? &r->unit
                   : strcmp(key, "cmd") == 0 ? &r->command

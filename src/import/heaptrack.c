@@ -25,7 +25,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "import/events.h"
 #include "import/heaptrack_modules.h"
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "import/figures.h"
 #include "import/valgrind_frame.h"
 
@@ -42,7 +43,7 @@ struct reader {
 
 bool massif_is(const char *bytes, size_t size)
 {
-    return (size > 5 && strncmp(bytes, "desc:", 5) == 0 && strstr(bytes, "\ntime_unit:")) ||
+    return (size > 5 && text_begins(bytes, "desc:") && strstr(bytes, "\ntime_unit:")) ||
            strstr(bytes, "\nmem_heap_B=");
 }
 
@@ -86,7 +87,7 @@ static bool tree_line(struct reader *r, char *line)
     const char *at = line + strspn(line, " ");
     uint64_t calls, bytes;
     struct level l = {0};
-    if (*at++ != 'n' || !import_number(&at, &calls) || strncmp(at, ": ", 2) != 0)
+    if (*at++ != 'n' || !import_number(&at, &calls) || !text_begins(at, ": "))
         return false;
     at += 2;
     if (!import_number(&at, &bytes) || *at++ != ' ' || r->levels.count >= IMPORT_DEPTH)
@@ -217,14 +218,14 @@ static int take_line(struct reader *r, char *line, struct err *err)
                        ? 0
                        : import_bad_line(r->m, "a number is missing or too large", err);
     }
-    if (strncmp(line, "heap_tree=", 10) == 0)
+    if (text_begins(line, "heap_tree="))
         return take_snapshot(r, line + 10, err);
-    if (strncmp(line, "cmd: ", 5) == 0 && !r->m->profile->command.count)
+    if (text_begins(line, "cmd: ") && !r->m->profile->command.count)
         import_command(r->m, line + 5);
-    else if (strncmp(line, "time_unit: ", 11) == 0)
+    else if (text_begins(line, "time_unit: "))
         r->milliseconds = strcmp(line + 11, "ms") == 0;
-    else if (line[0] && line[0] != '#' && strncmp(line, "desc:", 5) != 0 &&
-             strncmp(line, "cmd:", 4) != 0 && strncmp(line, "mem_stacks_B=", 13) != 0)
+    else if (line[0] && line[0] != '#' && !text_begins(line, "desc:") &&
+             !text_begins(line, "cmd:") && !text_begins(line, "mem_stacks_B="))
         return import_bad_line(r->m, "this is no line of a massif file", err);
     return 0;
 }

@@ -88,27 +88,25 @@ static bool add_thread(struct reader *r, const char *at)
     return true;
 }
 
-static bool site_of(struct reader *r, const char **at, enum domain domain, uint32_t *site,
-                    uint64_t *thread)
+static bool site_of(struct reader *r, const char **at, uint32_t *site, uint64_t *thread)
 {
     uint64_t stack;
     if (!next(at, thread) || !next(at, &stack) || *thread >= r->m->profile->threads.count ||
         stack >= r->nodes.count)
         return false;
     uint32_t node = r->nodes.items[stack];
-    *site = r->sums ? figures_site(&r->figures, node, (uint32_t)*thread, domain)
-                    : events_site(&r->events, node, (uint32_t)*thread, domain);
+    *site = r->sums ? figures_site(&r->figures, node, (uint32_t)*thread, DOMAIN_HEAP)
+                    : events_site(&r->events, node, (uint32_t)*thread, DOMAIN_HEAP);
     return true;
 }
 
-static bool allocation(struct reader *r, const char *at, enum domain domain)
+static bool allocation(struct reader *r, const char *at)
 {
     uint64_t address, size, thread;
     uint32_t site;
     struct block old;
     r->singles = true;
-    if (!next_address(&at, &address) || !next(&at, &size) ||
-        !site_of(r, &at, domain, &site, &thread))
+    if (!next_address(&at, &address) || !next(&at, &size) || !site_of(r, &at, &site, &thread))
         return false;
     if (blocks_put(&r->events.blocks,
                    &(struct block){.address = address, .size = size, .usable = size, .site = site},
@@ -166,8 +164,7 @@ static bool sum(struct reader *r, const char *at, bool peak)
     while (*at == ' ')
         at++;
     r->mapped |= *at == 'm';
-    if (!*at++ || !next(&at, &size) || !next(&at, &count) ||
-        !site_of(r, &at, DOMAIN_HEAP, &site, &thread))
+    if (!*at++ || !next(&at, &size) || !next(&at, &count) || !site_of(r, &at, &site, &thread))
         return false;
     if (peak) {
         v.peak_bytes = size;
@@ -236,10 +233,10 @@ static bool take_line(struct reader *r, char *line)
     case 'N':
         return add_thread(r, at);
     case '+':
-        return allocation(r, at, DOMAIN_HEAP);
+        return allocation(r, at);
     case 'm': /* memray counts mappings like blocks, so its peak includes them */
         r->mapped = true;
-        return allocation(r, at, DOMAIN_HEAP);
+        return allocation(r, at);
     case '-':
         return freed(r, at);
     case 'u':

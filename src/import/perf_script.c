@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "import/events.h"
 
 #define THREADS_MAX 4096
@@ -188,7 +189,7 @@ static bool add_frame(struct reader *r, char *line)
         *open = '\0';
     }
     char *offset = strrchr(name, '+');
-    if (offset && strncmp(offset, "+0x", 3) == 0)
+    if (offset && text_begins(offset, "+0x"))
         *offset = '\0';
     bool inlined = module && strcmp(module, "inlined") == 0;
     if (r->runs.count >= IMPORT_DEPTH)

@@ -1,8 +1,8 @@
 #include "import/valgrind_frame.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "import/import.h"
 
 /* Parses "little.c:14", and for Rust "lib.rs:3:5": file and line. */
@@ -25,9 +25,9 @@ struct imported_frame valgrind_frame(char *text, uint64_t *address)
     struct imported_frame f = {0};
     const char *at = text;
     *address = 0;
-    if (strncmp(at, "0x", 2) == 0) {
+    if (text_begins(at, "0x")) {
         at += 2;
-        if (import_hex(&at, address) && strncmp(at, ": ", 2) == 0)
+        if (import_hex(&at, address) && text_begins(at, ": "))
             text += at + 2 - text;
     }
     size_t size = strlen(text);
@@ -37,7 +37,7 @@ struct imported_frame valgrind_frame(char *text, uint64_t *address)
     if (place && place > text && text[size - 1] == ')') {
         text[size - 1] = *place = '\0';
         place += 2;
-        if (strncmp(place, "in ", 3) == 0)
+        if (text_begins(place, "in "))
             f.module = place + 3;
         else
             take_place(place, &f);

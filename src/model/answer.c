@@ -1,12 +1,9 @@
 #include "model/answer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/imported.h"
-#include "model/sampled.h"
-#include "model/combined_profile.h"
 #include "model/spread.h"
 
 static int check_shape(const struct query *q, struct err *err)

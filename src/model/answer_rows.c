@@ -3,17 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static int compare_amounts(int64_t a, int64_t b)
 {
     uint64_t x = amount_size(a), y = amount_size(b);
     if (x != y)
         return x > y ? -1 : 1;
     return a == b ? 0 : a > b ? -1 : 1; /* of equal size: growth comes before shrinking */
-}
-
-static int compare_texts(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
 }
 
 static int compare_rows(const void *pa, const void *pb)
@@ -23,11 +20,11 @@ static int compare_rows(const void *pa, const void *pb)
     c = c ? c : compare_amounts(a->total.amount, b->total.amount);
     c = c ? c : compare_amounts(a->self.count, b->self.count);
     c = c ? c : compare_amounts(a->total.count, b->total.count);
-    c = c ? c : compare_texts(a->name, b->name);
-    c = c ? c : compare_texts(a->module, b->module);
-    c = c ? c : compare_texts(a->file, b->file);
+    c = c ? c : text_compare(a->name, b->name);
+    c = c ? c : text_compare(a->module, b->module);
+    c = c ? c : text_compare(a->file, b->file);
     c = c ? c : (a->line > b->line) - (a->line < b->line);
-    c = c ? c : compare_texts(a->thread, b->thread);
+    c = c ? c : text_compare(a->thread, b->thread);
     return c ? c : (a->call > b->call) - (a->call < b->call);
 }
 

@@ -392,14 +392,6 @@ static void add_marks(struct combination *w)
               earlier_mark);
 }
 
-static const struct scan *scan_of(const struct profile *p, enum scan_kind kind)
-{
-    for (size_t i = p->scans.count; i-- > 0;)
-        if (p->scans.items[i].kind == (uint32_t)kind)
-            return &p->scans.items[i];
-    return NULL;
-}
-
 /* Joins the scans of one kind from all parts, at the end of the combined profile. */
 static void add_scan(struct combination *w, enum scan_kind kind)
 {
@@ -413,7 +405,7 @@ static void add_scan(struct combination *w, enum scan_kind kind)
     bool any = false;
     for (size_t i = 0; i < w->count; i++) {
         const struct part *part = &w->parts[i];
-        const struct scan *s = scan_of(part->from, kind);
+        const struct scan *s = profile_scan(part->from, kind);
         bool lost = false;
         for (size_t k = 0; s && k < s->row_count; k++) {
             struct live_row row = part->from->live.items[s->first_row + k];

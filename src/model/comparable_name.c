@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/path.h"
+#include "base/text.h"
 
 static bool is_digit(char c)
 {
@@ -42,8 +43,7 @@ static size_t suffix_size(const char *name, const char *end)
 /* How many characters to leave out at `s`, inside `name`; 0: none. */
 static size_t mark_size(const char *name, const char *s, bool numbers)
 {
-    if (strncmp(s, "[abi:", 5) == 0 || strncmp(s, " [clone ", 8) == 0 ||
-        strncmp(s, " (.", 3) == 0) {
+    if (text_begins(s, "[abi:") || text_begins(s, " [clone ") || text_begins(s, " (.")) {
         const char *end = strpbrk(s + 2, "])");
         return end ? (size_t)(end - s) + 1 : 0;
     }
@@ -151,7 +151,7 @@ void comparable_names_release(struct comparable_names *o)
 static const char *offset_in(const char *name)
 {
     const char *plus = strrchr(name, '+');
-    return plus && plus > name && strncmp(plus, "+0x", 3) == 0 && plus[3] &&
+    return plus && plus > name && text_begins(plus, "+0x") && plus[3] &&
                    !plus[3 + strspn(plus + 3, "0123456789abcdef")]
                ? plus
                : NULL;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/mark_rows.h"
 #include "model/sampled.h"
 
@@ -234,11 +235,6 @@ static void finish_row(const struct compare *c, struct compare_row *r)
     }
 }
 
-static int compare_texts(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
 static int by_change(const struct compare_row *a, const struct compare_row *b,
                      enum compare_measure m)
 {
@@ -254,10 +250,10 @@ static int by_change(const struct compare_row *a, const struct compare_row *b,
         y = compared_change(b->total[m]);
     }
     int c = (x < y) - (x > y);
-    c = c ? c : compare_texts(a->name, b->name);
-    c = c ? c : compare_texts(a->file, b->file);
+    c = c ? c : text_compare(a->name, b->name);
+    c = c ? c : text_compare(a->file, b->file);
     c = c ? c : (a->line > b->line) - (a->line < b->line);
-    c = c ? c : compare_texts(a->thread, b->thread);
+    c = c ? c : text_compare(a->thread, b->thread);
     return c ? c : (a->call > b->call) - (a->call < b->call);
 }
 

@@ -4,11 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
+#include "base/path.h"
+#include "base/text.h"
 
 /* --- asking both ------------------------------------------------------------------------------ */
 
@@ -107,7 +104,7 @@ static void loose_init(struct loose *l, struct diff *d)
             const char *path = d->side[i].answer.rows.rows.items[k].name;
             if (count_of(&l->there[!i], strpool_add(&d->names, path)))
                 continue;
-            uint32_t *n = map_at(&l->count[i], strpool_add(&d->names, base_name(path)));
+            uint32_t *n = map_at(&l->count[i], strpool_add(&d->names, path_base(path)));
             *n = *n == MAP_NONE ? 1 : *n + 1;
         }
 }
@@ -122,7 +119,7 @@ static void loose_release(struct loose *l)
 
 static uint64_t file_key(struct diff *d, const struct loose *l, int which, const char *path)
 {
-    uint32_t whole = strpool_add(&d->names, path), base = strpool_add(&d->names, base_name(path));
+    uint32_t whole = strpool_add(&d->names, path), base = strpool_add(&d->names, path_base(path));
     bool only_here = !count_of(&l->there[!which], whole);
     bool paired = count_of(&l->count[0], base) == 1 && count_of(&l->count[1], base) == 1;
     return only_here && paired ? (uint64_t)1 << 32 | base : whole;
@@ -131,7 +128,7 @@ static uint64_t file_key(struct diff *d, const struct loose *l, int which, const
 /* The program's own file matches, whatever it is called. */
 static bool is_program(const struct diff_side *s, const struct answer_row *row)
 {
-    return s->profile->executable && strcmp(row->name, base_name(s->profile->executable)) == 0;
+    return s->profile->executable && strcmp(row->name, path_base(s->profile->executable)) == 0;
 }
 
 static void join_table(struct diff *d, struct map *rows)
@@ -150,7 +147,7 @@ static void join_table(struct diff *d, struct map *rows)
                 key = (uint64_t)2 << 32;
             if (by_line && row->file) {
                 strbuf_clear(&place);
-                strbuf_printf(&place, "%s:%u", base_name(row->file), (unsigned)row->line);
+                strbuf_printf(&place, "%s:%u", path_base(row->file), (unsigned)row->line);
                 key |= (uint64_t)strpool_add(&d->names, place.data) << 32;
             }
             join_row(d, rows, i, key, row);
@@ -218,11 +215,6 @@ static int compare_sizes(int64_t a, int64_t b)
     return x != y ? (x > y ? -1 : 1) : a == b ? 0 : a > b ? -1 : 1;
 }
 
-static int compare_texts(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
 static int compare_by(const struct diff_row *a, const struct diff_row *b, bool total_first)
 {
     struct value x = value_change(total_first ? a->total : a->self);
@@ -233,10 +225,10 @@ static int compare_by(const struct diff_row *a, const struct diff_row *b, bool t
     c = c ? c : compare_sizes(x.count, y.count);
     c = c ? c : compare_sizes(a->self[1].amount, b->self[1].amount);
     c = c ? c : compare_sizes(a->total[1].amount, b->total[1].amount);
-    c = c ? c : compare_texts(a->name, b->name);
-    c = c ? c : compare_texts(a->file, b->file);
+    c = c ? c : text_compare(a->name, b->name);
+    c = c ? c : text_compare(a->file, b->file);
     c = c ? c : (a->line > b->line) - (a->line < b->line);
-    c = c ? c : compare_texts(a->thread, b->thread);
+    c = c ? c : text_compare(a->thread, b->thread);
     return c ? c : (a->node > b->node) - (a->node < b->node);
 }
 

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "model/call_paths.h"
 #include "model/kept_frames.h"
 #include "model/function_name.h"
@@ -265,9 +266,9 @@ static bool is_std_file(const char *path)
 static bool is_interpreter(const char *module)
 {
     static const char digits[] = "0123456789";
-    if (strncmp(module, "libpython", 9) == 0)
+    if (text_begins(module, "libpython"))
         return strspn(module + 9, digits) != 0;
-    if (strncmp(module, "python", 6) != 0)
+    if (!text_begins(module, "python"))
         return false;
     return !module[6 + strspn(module + 6, "0123456789.")];
 }

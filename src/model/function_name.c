@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "model/rust_name.h"
 
 static bool is_word(char c)
@@ -52,7 +53,7 @@ static size_t skip_operator(const char *s, size_t i)
 
 static bool at_operator(const char *s, size_t i, size_t start)
 {
-    return s[i] == 'o' && strncmp(s + i, "operator", 8) == 0 && !is_word(s[i + 8]) &&
+    return s[i] == 'o' && text_begins(s + i, "operator") && !is_word(s[i + 8]) &&
            (i == start || s[i - 1] == ':');
 }
 
@@ -68,9 +69,8 @@ struct name_part name_bare(const char *name)
         }
         if (name[i] == '(') {
             size_t after = skip_brackets(name, i);
-            bool scope =
-                strncmp(name + after, "::", 2) == 0; /* (anonymous namespace)::, f(int)::g */
-            bool type = i - start == 8 && strncmp(name + start, "decltype", 8) == 0;
+            bool scope = text_begins(name + after, "::"); /* (anonymous namespace)::, f(int)::g */
+            bool type = i - start == 8 && text_begins(name + start, "decltype");
             if (i > start && !scope && !type)
                 break;
             i = after;
@@ -149,7 +149,7 @@ bool name_part_is_announcement(struct name_part bare)
 
 bool name_part_is_std(struct name_part bare)
 {
-    return strncmp(bare.text, "std::", 5) == 0 || strncmp(bare.text, "__gnu_cxx::", 11) == 0 ||
+    return text_begins(bare.text, "std::") || text_begins(bare.text, "__gnu_cxx::") ||
            rust_name_is_std(bare);
 }
 
@@ -244,7 +244,7 @@ static const char *caller_of(const char *name)
 static const char *offset_of(const char *name)
 {
     const char *plus = strrchr(name, '+');
-    bool hex = plus && strncmp(plus, "+0x", 3) == 0 && plus[3];
+    bool hex = plus && text_begins(plus, "+0x") && plus[3];
     return hex && strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3) ? plus : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "model/frames.h"
 
 #define LEAST_BYTES ((uint64_t)8 << 20)
@@ -76,7 +77,7 @@ static const struct footprint *counted_at(const struct profile *p, const struct 
 
 static bool is_python(const char *module)
 {
-    return strncmp(module, "libpython", 9) == 0 || strncmp(module, "python", 6) == 0;
+    return text_begins(module, "libpython") || text_begins(module, "python");
 }
 
 /* The index of the module whose code called mmap; -1: not known. */

@@ -84,18 +84,10 @@ static void add_sites(struct merge_figures *f, struct merge_source *s)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static const struct scan *scan_of(const struct profile *p, enum scan_kind kind)
-{
-    for (size_t i = p->scans.count; i-- > 0;)
-        if (p->scans.items[i].kind == (uint32_t)kind)
-            return &p->scans.items[i];
-    return NULL;
-}
-
 static void add_rows(struct merge_figures *f, const struct merge_source *s)
 {
     const struct profile *p = s->profile;
-    const struct scan *exit = scan_of(p, SCAN_EXIT);
+    const struct scan *exit = profile_scan(p, SCAN_EXIT);
     size_t end = exit ? exit->intervals : p->intervals.count;
     for (size_t i = 0; i < p->intervals.count; i++) {
         const struct interval *v = &p->intervals.items[i];
@@ -157,7 +149,8 @@ static void add_scan(struct merge_figures *f, const struct merge_source *s, cons
 /* An input that was killed never began to end: its last state is used for that as well. */
 static void add_scans(struct merge_figures *f, const struct merge_source *s)
 {
-    const struct scan *end = scan_of(s->profile, SCAN_END), *exit = scan_of(s->profile, SCAN_EXIT);
+    const struct scan *end = profile_scan(s->profile, SCAN_END),
+                      *exit = profile_scan(s->profile, SCAN_EXIT);
     if (end) {
         add_scan(f, s, end, SCAN_END);
         f->scans[SCAN_END].there = true;

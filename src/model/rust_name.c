@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 static bool begins(struct name_part part, const char *text)
 {
     size_t size = strlen(text);
@@ -98,6 +100,6 @@ bool rust_name_is_std(struct name_part bare)
 bool rust_file_is_std(const char *path)
 {
     const char *library = strstr(path, "/library/");
-    bool whose = strncmp(path, "/rustc/", 7) == 0 || strstr(path, "/rustlib/src/rust/");
+    bool whose = text_begins(path, "/rustc/") || strstr(path, "/rustlib/src/rust/");
     return (library && whose) || strstr(path, "/hashbrown-");
 }

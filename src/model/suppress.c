@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "model/function_name.h"
 #include "model/pattern.h"
 
@@ -120,7 +121,7 @@ static char *unmangled(const char *mangled)
     for (s += nested; *s && strchr("KVrL", *s); s++)
         ;
     strbuf_puts(&out, "");
-    if (strncmp(s, "12_GLOBAL__N_1", 14) != 0 && strncmp(s, "St", 2) == 0) {
+    if (!text_begins(s, "12_GLOBAL__N_1") && text_begins(s, "St")) {
         strbuf_puts(&out, "std::");
         s += 2;
     }
@@ -135,7 +136,7 @@ static char *unmangled(const char *mangled)
             last_size = length < there ? length : there;
             if (last_size < length && !id[last_size])
                 break; /* cut off: not a complete name */
-            if (length == 12 && strncmp(id, "_GLOBAL__N_1", 12) == 0)
+            if (length == 12 && text_begins(id, "_GLOBAL__N_1"))
                 strbuf_puts(&out, "(anonymous namespace)");
             else
                 strbuf_add(&out, last, last_size);
@@ -167,7 +168,7 @@ static void add_place(struct suppressions *s, enum place_kind kind, char *text)
 {
     struct place p = {.kind = kind, .text = text};
     p.allocation = allocation_of(kind, text);
-    if (kind == PLACE_FUNCTION && !p.allocation && strncmp(text, "_Z", 2) == 0 && text[2]) {
+    if (kind == PLACE_FUNCTION && !p.allocation && text_begins(text, "_Z") && text[2]) {
         p.text = unmangled(text);
         p.is_mangled = true;
         free(text);
@@ -253,11 +254,6 @@ static int wrong(const struct lines *l, struct err *err, char *what)
     return -EINVAL;
 }
 
-static bool starts_with(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* "leak:pattern": a part of a name, with ^ and $ for its ends. */
 static int take_sanitizer_line(struct suppressions *s, struct lines *l, struct err *err)
 {
@@ -265,7 +261,7 @@ static int take_sanitizer_line(struct suppressions *s, struct lines *l, struct e
     if (!colon || colon == l->line || strcspn(l->line, " \t") < (size_t)(colon - l->line))
         return WRONG(l, err, "'%.60s' is neither 'leak:PATTERN' (LeakSanitizer) nor '{' (valgrind)",
                      l->line);
-    if (!starts_with(l->line, "leak:"))
+    if (!text_begins(l->line, "leak:"))
         return 0; /* for another sanitizer */
     const char *pattern = colon + 1;
     size_t size = strlen(pattern);
@@ -325,11 +321,11 @@ static int take_place(struct suppressions *s, struct lines *l, struct err *err)
     const char *text = l->line;
     if (strcmp(text, "...") == 0)
         add_place(s, PLACE_ANY_NUMBER, NULL);
-    else if (starts_with(text, "fun:") && text[4])
+    else if (text_begins(text, "fun:") && text[4])
         add_place(s, PLACE_FUNCTION, xstrdup(text + 4));
-    else if (starts_with(text, "obj:") && text[4])
+    else if (text_begins(text, "obj:") && text[4])
         add_place(s, PLACE_OBJECT, xstrdup(text + 4));
-    else if (starts_with(text, "src:") && text[4])
+    else if (text_begins(text, "src:") && text[4])
         add_source(s, text + 4);
     else
         return WRONG(l, err, "'%.60s' is none of fun:NAME, obj:FILE, src:FILE:LINE and ...", text);
@@ -363,7 +359,7 @@ static int take_block(struct suppressions *s, struct lines *l, struct err *err)
             closed = true;
         else if (!wanted)
             continue;
-        else if (starts_with(l->line, "match-leak-kinds:") && !vec_last(&s->rules)->count)
+        else if (text_begins(l->line, "match-leak-kinds:") && !vec_last(&s->rules)->count)
             code = take_kinds(vec_last(&s->rules), l, err);
         else
             code = take_place(s, l, err);

@@ -1,7 +1,8 @@
 #include "model/suppress_match.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/path.h"
 
 enum known { UNKNOWN, MATCHES, DIFFERS }; /* about a place and a frame */
 
@@ -37,11 +38,10 @@ static void add_objects(struct suppress_match *m)
 {
     const struct profile *p = m->frames->profile;
     for (size_t i = 0; i < p->modules.count; i++) {
-        const char *path = p->modules.items[i].path, *slash = path ? strrchr(path, '/') : NULL;
+        const char *path = p->modules.items[i].path;
         if (!path || !*path)
             continue;
-        uint32_t *module =
-            map_at(&m->objects, strpool_add(&m->frames->strings, slash ? slash + 1 : path));
+        uint32_t *module = map_at(&m->objects, strpool_add(&m->frames->strings, path_base(path)));
         if (*module == MAP_NONE)
             *module = (uint32_t)i;
     }

@@ -7,7 +7,6 @@
  * has bits. A merge is associative, so the result is that of `tidemark merge` on all of them. A
  * process without a recording takes part with nothing.
  */
-#include <errno.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -61,7 +61,6 @@ static const size_t next_of[] = {
 
 #define COUNT   (sizeof functions / sizeof *functions)
 #define MALLOC  (&functions[0])
-#define FREE    (&functions[1])
 #define PVALLOC (&functions[8])
 #define C_COUNT 13
 

@@ -2,12 +2,12 @@
  * inner: hooks allocation functions that do not have the names of malloc's family.
  *
  * An allocator may have functions of its own (jemalloc's mallocx, mimalloc's mi_malloc, tcmalloc's
- * tc_malloc, Firefox's moz_arena_malloc), or coexist with malloc, with a prefix to all its names (jemalloc in Rust programs and
- * in databases). If we exported such names, programs that look for the allocator would believe that
- * it is loaded. So we replace the first bytes of these functions, as in entry.h, in the file that
- * defines them: all or none, once, while there is one thread; in a library only if another file
- * calls them, or if one of them is the program's strdup (mimalloc 3). Heaps that are destroyed as a
- * whole (mi_heap_...) are not hooked.
+ * tc_malloc, Firefox's moz_arena_malloc), or coexist with malloc, with a prefix to all its names
+ * (jemalloc in Rust programs and in databases). If we exported such names, programs that look for
+ * the allocator would believe that it is loaded. So we replace the first bytes of these functions,
+ * as in entry.h, in the file that defines them: all or none, once, while there is one thread; in a
+ * library only if another file calls them, or if one of them is the program's strdup (mimalloc 3).
+ * Heaps that are destroyed as a whole (mi_heap_...) are not hooked.
  */
 #ifndef TIDE_RECORD_INNER_H
 #define TIDE_RECORD_INNER_H

@@ -13,7 +13,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "record/libc.h"
 #include "record/loaded.h"

@@ -290,8 +290,8 @@ bool python_check_name(struct thread *t);
 /* Does the thread state at this address have the layout that we assume? Checks that each page is
  * mapped before it reads the page. */
 bool python_prove(uint64_t state);
-/* Is it the state of this thread? While an interpreter is initialised once more, the key under which it
- * keeps the states may be another's for a moment, and what is found there is anything. */
+/* Is it the state of this thread? While an interpreter is initialised once more, the key under
+ * which it keeps the states may be another's for a moment, and what is found there is anything. */
 bool python_is_own(uint64_t state);
 /* For a thread that a signal has interrupted: are its innermost frames complete at this moment? */
 bool python_is_whole(uint64_t state);

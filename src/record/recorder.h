@@ -9,7 +9,9 @@
  *   connection.c      the recorder's state: original functions, shared memory, the collector
  *   thread.c          a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c         which file an address belongs to
- *   event.c           from a hook's call to words in the ring
+ *   event.c           what a hook records: a stack, and counts or words in the ring
+ *   accounts.h        what each thread counts for each stack; count.h: what an event changes
+ *   block_index.h     the live blocks by address
  *   stack_tree.c      the tree of call stacks
  *   allocator.c       figures that the allocator itself reports
  *   large.c           large blocks: were they ever touched?
@@ -264,6 +266,7 @@ int recorder_snapshot(const char *path, const struct wire_held *held);
 int recorder_figures(bool restart, struct wire_figures *out);
 /* Finds the functions of a loaded file whose entries shall be marks; returns how many. */
 unsigned recorder_functions(const char *path, struct wire_function out[WIRE_FUNCTIONS_MAX]);
+/* Reports that a function of this file (number 0: of any file) is not made to mark its entries. */
 void recorder_left_alone(const char *path, uint64_t number, enum wire_left why);
 /* Reports that the interpreter is about to free its objects. */
 void recorder_python_ends(void);
@@ -304,7 +307,6 @@ bool allocator_ask_at_exit(struct thread *t, const uint64_t *caller, struct wire
  * long. */
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
                    const char *drop);
-
 const char *exec_library(void); /* our own file; NULL: not known */
 
 /* hooks_exit.c */
@@ -350,8 +352,7 @@ bool threads_in_python(void); /* is any other thread reading the interpreter? */
 /* Advances the tick because code was unloaded, so that all threads notice. */
 void note_unload(struct thread *t);
 void note_unrecorded(struct thread *t); /* after event_realloc, if its result is not recorded */
-
-void note_pool(struct thread *t, unsigned number, const char *name);
+void note_pool(struct thread *t, unsigned number, const char *name); /* reports a pool's name */
 /* Makes a mark because a function was entered; the collector knows its name by the number. */
 void mark_function(uint64_t number, bool near_allocator);
 
@@ -371,7 +372,7 @@ void modules_check(struct thread *t);
 void modules_recover(void); /* this thread left a hook by longjmp, an exception or cancellation */
 bool modules_held(void);    /* does this thread hold the lock of the modules? */
 struct link_map;
-/* Checks whether the file is CPython, as when an address in it is seen. */
+/* Checks whether the file is CPython; otherwise this is done when an address in it is seen. */
 void modules_check_python(const struct link_map *m);
 
 /* nested.c */
@@ -448,10 +449,8 @@ bool pages_may_be_swapped(void); /* true: pages that are not resident may be in 
 extern INTERNAL _Atomic uint8_t *tide_sample_filter; /* [SAMPLE_FILTER_SIZE] */
 /* Bytes up to this thread's next recorded block; 0: not drawn yet. */
 extern INTERNAL __thread uint64_t tide_sample_left __attribute__((tls_model("initial-exec")));
-/* Begins anew in a new process; false: there is no memory. */
-bool sample_reset(struct wire_header *h);
-/* Call it after this thread left a hook by longjmp, for example. */
-void sample_recover(void);
+bool sample_reset(struct wire_header *h); /* begins anew in a new process; false: no memory */
+void sample_recover(void);                /* this thread left a hook by longjmp, for example */
 bool sample_draw(struct thread *t, size_t size); /* is a block of this size to be recorded? */
 /* Notes that a block is recorded. SAMPLE_REPLACED: the table had another block at the address,
  * whose free was missed; *old is that block. */

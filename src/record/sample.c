@@ -10,10 +10,10 @@
  * A free must know whether its block was recorded. These blocks are in a table with one lock,
  * instead of the block index, of which they would touch a page each; the collector reads the table.
  * In front of it is a filter of one byte per KiB of address, which is 0 for nearly every free of
- * another block: of 512 KiB, about one is recorded. So few bytes stay in the cache while the program
- * frees blocks all over a large heap. Where nothing was ever written, the filter is the kernel's
- * shared zero page. An address is entered before the allocation returns and removed before the block
- * is freed, so the thread that frees it finds it.
+ * another block: of 512 KiB, about one is recorded. So few bytes stay in the cache while the
+ * program frees blocks all over a large heap. Where nothing was ever written, the filter is the
+ * kernel's shared zero page. An address is entered before the allocation returns and removed before
+ * the block is freed, so the thread that frees it finds it.
  *
  * No floating point, no allocation. A forked child goes on with its copy: the blocks exist there
  * too.

@@ -11,8 +11,8 @@
 
 /*
  * A seccomp filter may end the program for a system call, and the program cannot tell us for which.
- * An allocator and pthread_create make these calls themselves, so they are allowed. For madvise, only
- * MADV_DONTNEED is allowed: filters such as Firefox's reject other advice.
+ * An allocator and pthread_create make these calls themselves, so they are allowed. For madvise,
+ * only MADV_DONTNEED is allowed: filters such as Firefox's reject other advice.
  */
 static bool harmless(long number, const long a[6])
 {

@@ -57,7 +57,8 @@ CODEC(spreads)
 CODEC(modules)
 CODEC(frames)
 #undef CODEC
-/* The number of sites to write: those of `packed`, if it has any, otherwise those of the profile. */
+/* The number of sites to write: those of `packed`, if it has any, otherwise those of the
+ * profile. */
 size_t packed_sites(const struct profile *p, const struct packed_figures *packed);
 void sites_put(struct strbuf *b, const struct profile *p, const struct packed_figures *packed);
 void sites_take(struct cursor *c, struct profile *p);

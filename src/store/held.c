@@ -1,6 +1,5 @@
 #include "store/held.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 
 #define GUARD_MOST (UINT64_C(64) << 10)
 #define STACK_MIN  (UINT64_C(16) << 10)
@@ -24,11 +25,6 @@ static const char *name_of(const struct sorting *s, const struct mapping *m)
     return strpool_get(&s->profile->map_names, m->name);
 }
 
-static bool starts(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static bool is_file(const char *name)
 {
     return name[0] == '/';
@@ -40,7 +36,7 @@ static bool is_shared_memory(const char *name)
     static const char *const names[] = {"/memfd:",   "/SYSV",          "/dev/shm/",
                                         "/dev/zero", "/anon_hugepage", "[anon_shmem"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (starts(name, names[i]))
+        if (text_begins(name, names[i]))
             return true;
     return false;
 }
@@ -91,7 +87,7 @@ static enum mapping_kind kind_of_file(const struct sorting *s, const struct mapp
 
 static bool is_anonymous(const struct sorting *s, const struct mapping *m)
 {
-    return (!m->name || starts(name_of(s, m), "[anon:")) && !(m->flags & MAPPING_SHARED);
+    return (!m->name || text_begins(name_of(s, m), "[anon:")) && !(m->flags & MAPPING_SHARED);
 }
 
 static bool is_untouchable(const struct mapping *m)
@@ -139,7 +135,7 @@ static enum mapping_kind kind_of(const struct sorting *s, size_t i)
         return KIND_OWN;
     if (strcmp(name, "[heap]") == 0)
         return KIND_HEAP;
-    if (starts(name, "[stack"))
+    if (text_begins(name, "[stack"))
         return KIND_STACK;
     if (is_shared_memory(name) || (!m->name && m->flags & MAPPING_SHARED))
         return KIND_SHARED;
@@ -147,7 +143,7 @@ static enum mapping_kind kind_of(const struct sorting *s, size_t i)
         return kind_of_file(s, m);
     if (is_anonymous(s, m))
         return kind_of_anonymous(s, i);
-    return starts(name, "[v") || starts(name, "[uprobes]") ? KIND_KERNEL : KIND_ANONYMOUS;
+    return text_begins(name, "[v") || text_begins(name, "[uprobes]") ? KIND_KERNEL : KIND_ANONYMOUS;
 }
 
 /* Guards of stacks and the reserved part of arenas get the kind of what they belong to. */

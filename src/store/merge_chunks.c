@@ -5,7 +5,6 @@
  */
 #include "store/chunk_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/merge.h"

@@ -1,7 +1,6 @@
 #include "store/reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/compressed_chunk.h"

@@ -97,3 +97,11 @@ void recording_free(struct recording *r)
     free(r->incomplete);
     free(r);
 }
+
+const struct scan *profile_scan(const struct profile *p, enum scan_kind kind)
+{
+    for (size_t i = p->scans.count; i-- > 0;)
+        if (p->scans.items[i].kind == (uint32_t)kind)
+            return &p->scans.items[i];
+    return NULL;
+}

@@ -503,6 +503,8 @@ static inline bool profile_is_sampled(const struct profile *p)
 
 struct recording *recording_new(void);
 void profile_release(struct profile *p);
+/* The last scan of a kind; NULL: there was none. */
+const struct scan *profile_scan(const struct profile *p, enum scan_kind kind);
 /* How the stack of each node ends: 0, NODE_TRUNCATED or NODE_INCOMPLETE. The caller frees the
  * result. */
 uint8_t *profile_stack_ends(const struct profile *p);

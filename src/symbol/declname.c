@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "symbol/demangle.h"
 
 #define NESTING_MAX 16 /* of scopes, of types in types, of functions in functions */
@@ -322,7 +323,7 @@ static bool function_add(struct strbuf *out, struct debuginfo *d, Dwarf_Die *die
     /* External, yet without a linkage name: extern "C", or main. */
     bool overloads = lineage.count || !die_flag(&declaration, DW_AT_external);
     /* As in the demangler, a specialisation of a template shows its result type. */
-    if (strchr(name, '<') && strncmp(name, "operator", 8) != 0) {
+    if (strchr(name, '<') && !text_begins(name, "operator")) {
         size_t start = out->size;
         if (type_of_add(out, d, &declaration, depth))
             strbuf_putc(out, ' ');

@@ -2,8 +2,9 @@
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 /* The longest name that is demangled; libiberty recurses once for each byte in the worst case. */
 #define MANGLED_MAX 4096
@@ -104,7 +105,7 @@ bool name_is_mangled(const char *name)
 
 static void demangle_with(struct strbuf *out, const char *name, int options)
 {
-    if (strncmp(name, "__GI_", 5) == 0 && name[5])
+    if (text_begins(name, "__GI_") && name[5])
         name += 5;
     size_t size = name_own_size(name);
     struct output output = {.out = out, .start = out->size};

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 /* Debug sections compress to a third or a quarter; beyond this ratio the file is taken for a
  * bomb. */
 #define EXPANSION_MAX   32
@@ -16,7 +18,7 @@
 
 static bool name_is_debug(const char *name)
 {
-    return strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0;
+    return text_begins(name, ".debug_") || text_begins(name, ".zdebug_");
 }
 
 /* libdw decompresses every debug section when a Dwarf is opened, so their sizes are checked
@@ -185,7 +187,7 @@ Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
             continue;
         const char *own = elf_strptr(image->elf, names, header.sh_name);
         if (own && (strcmp(own, name) == 0 ||
-                    (strncmp(own, ".z", 2) == 0 && strcmp(own + 2, name + 1) == 0))) {
+                    (text_begins(own, ".z") && strcmp(own + 2, name + 1) == 0))) {
             Elf_Data *data = elf_getdata(section, NULL);
             return data && data->d_buf && data->d_size ? data : NULL;
         }

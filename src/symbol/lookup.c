@@ -82,16 +82,13 @@ static bool is_named(const char *symbol, const char *name, struct strbuf *scratc
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-static size_t read_code(const struct elf_image *image, uint64_t address, uint8_t *out, size_t size)
+static void read_code(const struct elf_image *image, uint64_t address, uint8_t *out, size_t size)
 {
     size_t there = 0;
     const uint8_t *code =
         spans_find(&image->code, address) ? elf_image_bytes(image, address, &there) : NULL;
-    if (there < size)
-        size = there;
     if (code)
-        memcpy(out, code, size);
-    return size;
+        memcpy(out, code, there < size ? there : size);
 }
 
 static bool is_known(const struct found_functions *out, size_t from, size_t name, uint64_t address)
@@ -134,7 +131,7 @@ int lookup_functions(const char *path, const char *const *names, size_t name_cou
             struct found_function *f = vec_push(&out->items);
             *f = (struct found_function){
                 .name = n, .address = s->address, .size_bytes = s->size_bytes};
-            f->code_size = read_code(&image, s->address, f->code, sizeof f->code);
+            read_code(&image, s->address, f->code, sizeof f->code);
             f->shared = is_shared(&table, s->address);
         }
     symtab_release(&table);

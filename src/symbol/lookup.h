@@ -20,8 +20,7 @@
 struct found_function {
     size_t name; /* index of the name that was asked for */
     uint64_t address, size_bytes;
-    uint8_t code[16]; /* its first bytes */
-    size_t code_size; /* how many of these there are */
+    uint8_t code[16]; /* its first bytes; zeros where there are no more */
     bool shared;      /* another symbol begins within its first bytes */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/debugfile.h"
@@ -186,8 +187,7 @@ static const char *path_finished(struct symbolizer *s, const struct source_line 
 static const char *name_unknown(struct symbolizer *s, const struct symbol_file *file,
                                 uint64_t address)
 {
-    const char *slash = strrchr(file->path, '/');
-    const char *base = slash && slash[1] ? slash + 1 : file->path;
+    const char *base = path_base(file->path);
     strbuf_clear(&s->scratch);
     strbuf_printf(&s->scratch, "%s+0x%" PRIx64, *base ? base : "unknown", address);
     return strpool_get(&s->strings, strpool_add_n(&s->strings, s->scratch.data, s->scratch.size));

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 
 #define ALIGNMENT ((size_t)64)
@@ -21,7 +22,7 @@ static bool name_is_read(const char *name)
 {
     static const char *const read[] = {"abbrev", "addr", "info",        "line",  "line_str",
                                        "ranges", "str",  "str_offsets", "types", "rnglists"};
-    if (!name || strncmp(name, ".debug_", 7) != 0)
+    if (!name || !text_begins(name, ".debug_"))
         return false;
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)
         if (strcmp(name + 7, read[i]) == 0)

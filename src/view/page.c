@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/path.h"
 #include "view/stored_recording.h"
 
 #ifndef TIDEMARK_VERSION
@@ -24,10 +25,8 @@
 char *page_name(const struct page *p, size_t which)
 {
     const char *names[PAGE_FILES];
-    for (size_t i = 0; i < p->files; i++) {
-        const char *slash = strrchr(p->paths[i], '/');
-        names[i] = slash && slash[1] ? slash + 1 : p->paths[i];
-    }
+    for (size_t i = 0; i < p->files; i++)
+        names[i] = path_base(p->paths[i]);
     bool alike = p->files > 1 && strcmp(names[0], names[1]) == 0;
     char *text = json_decoded(alike ? p->paths[which] : names[which]);
     if (*text != '-')

@@ -441,7 +441,6 @@ static inline size_t wire_label_size(const char *text)
 #define WIRE_WORD(kind, detail, low) ((uint64_t)(kind) << 60 | (uint64_t)(detail) << 48 | (low))
 #define WIRE_KIND(word)              ((unsigned)((word) >> 60))
 #define WIRE_DETAIL(word)            ((unsigned)((word) >> 48) & 0xfff)
-#define WIRE_DETAIL_MAX              0xfffu
 #define WIRE_RECORD_MAX              16 /* words of the longest record */
 
 /* Ends an interval; returns the tick before. An era ends with it. */

@@ -259,6 +259,9 @@ def test_control(t):
         t.true("says why", "already being recorded" in stderr, stderr)
         profile = attached.detach()
         t.equal("since the mark", t.report(profile, "total", "--since", "here")["totals"]["allocations"], 20)
+        mappings = t.ask(profile, "maps", "--by", "mapping")["rows"]
+        library = {row["kind"] for row in mappings if "libtidemark.so" in (row["name"] or "")}
+        t.equal("the library in the program is tidemark's own memory", library, {"tidemark"})
 
 
 @cases(threads=(0, 5))

@@ -12,7 +12,6 @@ SIZES = (4000, 64000, 1000000) if FULL else (64000,)
 NOISE = ("0", "1") if FULL else ("1",)
 EVENTS = 100
 
-GROWING = ("leak", "growth", "mapped", "shared", "fragmentation", "retention", "address-space")
 CALM = ("stable", "warm-up")
 # Kind, verdicts that are right, function, the part of the account that it is.
 KINDS = {

@@ -229,7 +229,7 @@ def test_text_and_csv(t):
     anonymous = [line for line in lines if line.endswith("  anonymous")][0].split()
     t.equal("a row", anonymous[1:], "64.0 MiB 32.0 MiB 32.0 MiB 32.0 MiB 32.0 MiB 0 B anonymous".split())
     t.true("total last", lines[-1].endswith("  total"), lines[-1])
-    t.true("how far", " before it" in t.run("maps", profile)[0].splitlines()[1])
+    t.true("how far", " earlier" in t.run("maps", profile)[0].splitlines()[1])
     cut = t.run("maps", profile, "--by", "mapping", "--top", "3")[0].splitlines()
     whole = t.ask(profile, "maps", "--by", "mapping")["rows"]
     t.equal("the rest is counted", cut[-1], "... %d more rows; --top 0 shows all" % (len(whole) - 3))

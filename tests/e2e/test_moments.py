@@ -61,7 +61,7 @@ def test_since_the_peak(t):
     t.true("allocations, frees", totals["allocations"] >= 8 and totals["frees"] >= 0, totals)
     t.equal("they go together", totals["allocations"] - totals["frees"], 8)
     stdout = t.run("report", profile, "--since", "peak")[0]
-    t.true("what is known of them", "; live is exact, calls include the whole interval\n" in stdout, stdout)
+    t.true("what is known of them", "; live is exact, calls include the peak's whole interval\n" in stdout, stdout)
 
 
 def test_sitepeak(t):

@@ -464,7 +464,8 @@ def test_files(t):
         page.run("globalThis.made = []; const old = URL.createObjectURL; URL.createObjectURL = (blob) => { made.push(blob); return old(blob); };"
                  "HTMLAnchorElement.prototype.click = () => {};")
         take = "for (let i = 0; i < 200 && !made.length; i++) await new Promise((d) => setTimeout(d, 20)); const blob = made.pop(); "
-        for view, command in (("table", "report"), ("leaks", "leaks"), ("marks", "marks"), ("threads", "threads"), ("maps", "maps")):
+        for view, command in (("table", "report"), ("leaks", "leaks"), ("marks", "marks"), ("threads", "threads"), ("maps", "maps"),
+                              ("summary", "findings"), ("growth", "growth")):
             page.go("view=" + view)
             words = page.words()
             page.press("#save-csv")

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "collect/proc/memory_room.h"
+#include "collect/proc/own_mappings.h"
 #include "collect/proc/proc.h"
 #include "collect/session/triggers.h"
 #include "machine/page.h"
@@ -132,6 +133,20 @@ static void test_triggers_are_read(void **state)
         assert_false(trigger_parse(wrong[i], &t));
 }
 
+static void test_own_mappings(void **state)
+{
+    (void)state;
+    assert_true(is_own_library("/usr/lib/tidemark/libtidemark.so"));
+    assert_true(is_own_library("/home/me/libtidemark.so (deleted)"));
+    assert_true(is_own_library("/memfd:libtidemark.so (deleted)")); /* as attach loads it */
+    assert_false(is_own_library("/usr/lib/libc.so.6"));
+    assert_false(is_own_library("[heap]"));
+    assert_false(is_own_library(""));
+    assert_true(is_own_memory("/memfd:tidemark (deleted)"));
+    assert_false(is_own_memory("/memfd:tidemark-doctor (deleted)"));
+    assert_false(is_own_memory("/memfd:libtidemark.so (deleted)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_anything_else),
         cmocka_unit_test(test_value_of_a_line),
         cmocka_unit_test(test_triggers_are_read),
+        cmocka_unit_test(test_own_mappings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

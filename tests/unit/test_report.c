@@ -5,7 +5,7 @@
 #include "answer/summary.h"
 #include "answer/tree_indent.h"
 #include "answer/text_table.h"
-#include "answer/units.h"
+#include "base/units.h"
 #include "answer/wrap.h"
 
 static const struct style plain = {.width = 100};
@@ -290,7 +290,7 @@ static void test_processes(void **state)
         "         102  'grandchild?[31m'  peak 0 B, became another program\n"
         "\n"
         "command    ./child 'two words'\n");
-    expect_part(text, "complete   nothing lost, no stack cut off, no unknown frees\n");
+    expect_part(text, "complete   no event lost, no stack cut off, no unknown frees\n");
     expect_part(text, "nothing to show\n");
     assert_null(strchr(text, '\033'));
     free(text);

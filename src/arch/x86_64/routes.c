@@ -31,8 +31,8 @@ ROUTES_BY_NUMBER(ROUTE);
     "jbe 1f\n"                                                                                     \
     "mov " left ", %fs:(%r11)\n"
 
-/* A free of a block that may have been recorded, judged by bits 10 to 31 of its address, goes to the
- * hook. */
+/* A free of a block that may have been recorded, judged by bits 10 to 31 of its address, goes to
+ * the hook. */
 #define PASS_UNLESS_RECORDED                                                                       \
     "mov tide_sample_filter(%rip), %r11\n"                                                         \
     "mov %edi, %eax\n"                                                                             \

@@ -92,8 +92,8 @@ static int find_functions(struct injection *j, struct err *err)
 
 /* --- finding a thread to work with ------------------------------------------------------------ */
 
-/* Has the process executed another program since its memory was opened for writing? Then that memory is
- * gone, and no address is valid any more. */
+/* Has the process executed another program since its memory was opened for writing? Then that
+ * memory is gone, and no address is valid any more. */
 static bool has_executed(const struct injection *j)
 {
     uint8_t byte;
@@ -104,8 +104,8 @@ static int executed_another(const struct injection *j, struct err *err)
 {
     char first[64];
     struct proc_state state;
-    /* A process that ends has no maps. Nor has one whose first thread has ended, because another thread
-     * is about to execute a program. */
+    /* A process that ends has no maps. Nor has one whose first thread has ended, because another
+     * thread is about to execute a program. */
     if (!proc_read_text(j->pid, "maps", first, sizeof first) &&
         !(proc_read_state(j->pid, &state) && state.threads > 1))
         return err_set(err, -ESRCH, "process %d has ended", (int)j->pid);

@@ -67,7 +67,8 @@ static bool get(const struct search *s, uint64_t address, void *out, size_t size
     return remote_memory_read(&s->modules->memory, address, out, size) == (ssize_t)size;
 }
 
-/* Adds the blocks that a tcache keeps to `unused`; false: this is no tcache, or it is being changed. */
+/* Adds the blocks that a tcache keeps to `unused`; false: this is no tcache, or it is being
+ * changed. */
 static bool take_tcache(struct search *s, uint64_t address)
 {
     struct tcache t;
@@ -87,8 +88,8 @@ static bool take_tcache(struct search *s, uint64_t address)
     return true;
 }
 
-/* Adds the blocks of all tcaches if they are at this distance below the thread pointers. At least one
- * must hold a block: otherwise nothing shows that these are tcaches. */
+/* Adds the blocks of all tcaches if they are at this distance below the thread pointers. At least
+ * one must hold a block: otherwise nothing shows that these are tcaches. */
 static bool take_all(struct search *s, uint64_t distance)
 {
     size_t before = s->unused.count;

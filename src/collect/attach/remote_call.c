@@ -105,7 +105,8 @@ int remote_save(struct remote_thread *t)
     return 0;
 }
 
-void remote_restore(struct remote_thread *t)
+/* Puts everything back as it was; the thread stays stopped. */
+static void remote_restore(struct remote_thread *t)
 {
     struct iovec general = {&t->registers, sizeof t->registers};
     struct iovec vectors = {t->vectors, t->vectors_size};

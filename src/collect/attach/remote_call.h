@@ -48,8 +48,6 @@ struct remote_thread {
 int remote_stop(pid_t tid, struct remote_thread *t);
 /* Reads the registers of a thread that was stopped by other means. */
 int remote_save(struct remote_thread *t);
-/* Puts everything back as it was; the thread stays stopped. */
-void remote_restore(struct remote_thread *t);
 /* Lets a stopped thread run again. */
 void remote_release(struct remote_thread *t);
 

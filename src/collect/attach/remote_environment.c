@@ -8,8 +8,8 @@
 
 #define VARIABLES_MOST 8192
 
-/* The address of the variable `environ`; 0: not found. A program that uses it may have its own copy,
- * which libc then uses too. The program is mapped before its libraries. */
+/* The address of the variable `environ`; 0: not found. A program that uses it may have its own
+ * copy, which libc then uses too. The program is mapped before its libraries. */
 static uint64_t find_environ(struct remote_modules *m)
 {
     struct remote_module *libc = remote_module_named(m, "libc");

@@ -2,13 +2,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "base/strbuf.h"
-#include "collect/proc/proc.h"
+#include "collect/proc/smaps.h"
 
 #define DYNAMIC_MOST 256
 #define HEADERS_MOST 64
@@ -27,40 +27,32 @@ static struct remote_module *module_of(struct remote_modules *m, const char *pat
     return NULL;
 }
 
-static void add_line(struct remote_modules *m, const char *line)
+static void add_mapping(struct remote_modules *m, const struct proc_mapping *p)
 {
-    unsigned long long start, end, offset, inode;
-    char rights[5];
-    int name_at = 0;
-    if (sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &start, &end, rights, &offset, &inode,
-               &name_at) < 5)
-        return;
-    const char *name = name_at ? line + name_at : "";
+    uint64_t start = p->mapping.start, end = p->mapping.end, offset = p->mapping.offset;
+    bool writable = p->mapping.flags & MAPPING_WRITE;
+    bool executable = p->mapping.flags & MAPPING_EXECUTE;
     *vec_push(&m->regions) = (struct remote_region){.start = start,
                                                     .end = end,
-                                                    .readable = rights[0] == 'r',
-                                                    .writable = rights[1] == 'w',
-                                                    .executable = rights[2] == 'x',
-                                                    .anonymous = !inode,
-                                                    .is_stack = strcmp(name, "[stack]") == 0,
-                                                    .is_heap = strcmp(name, "[heap]") == 0};
-    if (!inode || name[0] != '/')
+                                                    .executable = executable,
+                                                    .is_stack = strcmp(p->name, "[stack]") == 0};
+    if (p->name[0] != '/')
         return;
-    struct remote_module *f = module_of(m, name);
+    struct remote_module *f = module_of(m, p->name);
     if (!f || offset == 0) { /* a file that is mapped twice is two modules */
         if (offset)
             return;
         if (!f || f->code_end != f->code_start) {
             f = vec_push(&m->items);
-            *f = (struct remote_module){.path = xstrdup(name), .start = start};
+            *f = (struct remote_module){.path = xstrdup(p->name), .start = start};
         }
     }
     f->end = end;
-    if (rights[2] == 'x') {
+    if (executable) {
         f->code_start = f->code_start ? f->code_start : start;
         f->code_end = end;
     }
-    if (rights[1] == 'w') {
+    if (writable) {
         f->data_start = f->data_start ? f->data_start : start;
         f->data_end = end;
     }
@@ -69,18 +61,16 @@ static void add_line(struct remote_modules *m, const char *line)
 int remote_modules_open(struct remote_modules *m, pid_t pid)
 {
     struct strbuf text = {0};
+    struct proc_mappings all = {0};
     *m = (struct remote_modules){.pid = pid};
-    int code = proc_read_all(pid, "maps", &text);
-    if (code) {
-        strbuf_release(&text);
-        return code;
-    }
-    char *rest = text.data;
-    for (char *line; (line = strtok_r(rest, "\n", &rest));)
-        add_line(m, line);
+    int code = proc_read_mappings(pid, "maps", &text, &all);
+    for (size_t i = 0; i < all.items.count; i++)
+        add_mapping(m, &all.items.items[i]);
+    vec_release(&all.items);
     strbuf_release(&text);
-    remote_memory_open(&m->memory, pid);
-    return 0;
+    if (!code)
+        remote_memory_open(&m->memory, pid);
+    return code;
 }
 
 void remote_modules_release(struct remote_modules *m)
@@ -101,8 +91,7 @@ struct remote_module *remote_module_named(struct remote_modules *m, const char *
 {
     size_t size = strlen(name);
     for (size_t i = 0; i < m->items.count; i++) {
-        const char *slash = strrchr(m->items.items[i].path, '/');
-        const char *base = slash ? slash + 1 : m->items.items[i].path;
+        const char *base = path_base(m->items.items[i].path);
         if (strncmp(base, name, size) == 0 && (base[size] == '.' || base[size] == '-') &&
             m->items.items[i].code_start)
             return &m->items.items[i];

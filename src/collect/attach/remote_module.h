@@ -36,8 +36,8 @@ struct remote_module {
 
 struct remote_region {
     uint64_t start, end;
-    bool readable, writable, executable, anonymous;
-    bool is_stack, is_heap; /* as the kernel names the mapping */
+    bool executable;
+    bool is_stack; /* the kernel names the mapping "[stack]" */
 };
 
 struct remote_modules {

@@ -57,11 +57,11 @@ static bool find_with_neighbours(struct safe_points *s, const char *name, uint64
 }
 
 /*
- * The lock of the list of stacks, which pthread_create takes, is also held by functions that libc does
- * not export: those that free the stack of a thread that has ended or was joined, and those that
- * change the user of all threads. glibc's linker puts them beside __pthread_get_minstack, and what
- * pthread_join consists of beside pthread_join. A thread may wait in the latter, but not while it holds
- * the lock.
+ * The lock of the list of stacks, which pthread_create takes, is also held by functions that libc
+ * does not export: those that free the stack of a thread that has ended or was joined, and those
+ * that change the user of all threads. glibc's linker puts them beside __pthread_get_minstack, and
+ * what pthread_join consists of beside pthread_join. A thread may wait in the latter, but not while
+ * it holds the lock.
  */
 static void add_stack_list(struct safe_points *s)
 {
@@ -208,7 +208,8 @@ static bool stack_words_are_safe(const struct safe_points *s, const struct remot
     return clean;
 }
 
-/* Is the thread on its own stack, with room for a frame below? Then *end is where no frame is above. */
+/* Is the thread on its own stack, with room for a frame below? Then *end is where no frame is
+ * above. */
 static bool find_stack(const struct remote_modules *m, const struct remote_thread *t, bool is_first,
                        uint64_t *end)
 {

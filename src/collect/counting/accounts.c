@@ -1,6 +1,5 @@
 #include "collect/counting/accounts.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,9 +8,8 @@
 #include "collect/counting/target.h"
 
 #define UNIT         sizeof(struct wire_account)
-#define LIMITED      (1u << 17) /* accounts, if address space is scarce */
-#define CLAIMED_MOST 64         /* at most so many accounts are claimed for each that is used */
-#define ERA_SHARE_NS 16384      /* an era is at least this part of the run */
+#define CLAIMED_MOST 64    /* at most so many accounts are claimed for each that is used */
+#define ERA_SHARE_NS 16384 /* an era is at least this part of the run */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 

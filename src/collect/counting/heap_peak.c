@@ -1,6 +1,5 @@
 #include "collect/counting/heap_peak.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "collect/counting/target.h"

@@ -53,14 +53,6 @@ static inline size_t histogram_home(const struct histogram *h, uint64_t key)
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & h->mask;
 }
 
-/* Call it some time before histogram_add. Always inlined: gcc takes a function that only prefetches
- * for one without effect, and drops its calls. */
-static inline __attribute__((always_inline)) void
-histogram_prefetch(const struct histogram *h, enum histogram_of of, uint32_t site, unsigned bucket)
-{
-    __builtin_prefetch(&h->cells[histogram_home(h, histogram_key(of, site, bucket))]);
-}
-
 static inline uint64_t histogram_count(const struct histogram_cell *c, unsigned i)
 {
     return (uint64_t)c->counts_high[i] << 32 | c->count[i];

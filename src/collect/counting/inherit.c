@@ -1,6 +1,5 @@
 #include "collect/counting/inherit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "collect/counting/target.h"

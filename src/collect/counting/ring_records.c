@@ -4,8 +4,10 @@
 
 #include "collect/counting/threads.h"
 
-uint32_t record_account(struct target *t, const struct reader *r, uint32_t stack,
-                        enum domain domain)
+/* The ledger's account of a stack and the ring's thread. If the program never made the stack, the
+ * account of stack 0. */
+static uint32_t record_account(struct target *t, const struct reader *r, uint32_t stack,
+                               enum domain domain)
 {
     uint32_t known = ledger_find(&t->ledger, stack, r->thread, domain);
     if (known != MAP_NONE)

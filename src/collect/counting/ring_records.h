@@ -7,10 +7,6 @@
 
 #include "collect/counting/target.h"
 
-/* The ledger's account of a stack and the ring's thread. If the program never made the stack, the
- * account of stack 0. */
-uint32_t record_account(struct target *t, const struct reader *r, uint32_t stack,
-                        enum domain domain);
 /* Handles a record about the ring's thread: it begins, takes a name, or ends. */
 void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64_t now_ns);
 /* Handles a record about memory that is mapped or unmapped, or about a block of a pool. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 #define PART          16   /* bytes of a name in one record */
 #define THREADS_APART 4096 /* further threads are counted together */
 #define NAMES_MOST    16   /* names of one thread; then the last one is replaced */
@@ -77,17 +79,11 @@ void thread_rename(struct target *t, uint32_t number, uint32_t tid, unsigned par
         return;
     }
     /* The first thread has the program's name unless it took another. */
-    if (tid == (uint32_t)t->pid) {
-        const char *slash = t->profile.executable ? strrchr(t->profile.executable, '/') : NULL;
-        if (strncmp(name, slash ? slash + 1 : "", 15) == 0)
-            return;
-        if (t->profile.command.count) {
-            const char *own = strrchr(t->profile.command.items[0], '/');
-            own = own ? own + 1 : t->profile.command.items[0];
-            if (strncmp(name, own, 15) == 0)
-                return;
-        }
-    }
+    const struct profile *p = &t->profile;
+    if (tid == (uint32_t)t->pid &&
+        ((p->executable && strncmp(name, path_base(p->executable), 15) == 0) ||
+         (p->command.count && strncmp(name, path_base(p->command.items[0]), 15) == 0)))
+        return;
     if (strcmp(thread->name, name) == 0)
         return;
     free(thread->name);

@@ -1,12 +1,11 @@
 #include "collect/leakscan/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "collect/proc/own_mappings.h"
 #include "collect/proc/pagemap.h"
 #include "collect/proc/smaps.h"
 #include "machine/page.h"
@@ -15,20 +14,14 @@
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-static bool begins_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 static enum region_kind kind_of(const char *name, bool shared)
 {
-    const char *slash = strrchr(name, '/');
-    if (begins_with(name, "/memfd:tidemark ") || (slash && begins_with(slash, "/libtidemark.so")))
+    if (is_own_library(name) || is_own_memory(name))
         return REGION_OURS;
     if (*name == '/' || shared)
         return REGION_FILE;
-    return begins_with(name, "[heap]")    ? REGION_HEAP
-           : begins_with(name, "[stack]") ? REGION_STACK
+    return text_begins(name, "[heap]")    ? REGION_HEAP
+           : text_begins(name, "[stack]") ? REGION_STACK
                                           : REGION_ANONYMOUS;
 }
 
@@ -43,7 +36,7 @@ static struct region region_of(const struct proc_mapping *p)
         .kind = kind_of(p->name, m->flags & MAPPING_SHARED),
         .readable = m->flags & MAPPING_READ,
         .writable = m->flags & MAPPING_WRITE,
-        .is_libc = slash && (begins_with(slash, "/libc.so") || begins_with(slash, "/libc-"))};
+        .is_libc = slash && (text_begins(slash, "/libc.so") || text_begins(slash, "/libc-"))};
 }
 
 int memory_map(struct memory *m, pid_t pid)

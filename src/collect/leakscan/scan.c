@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/say.h"
-#include "base/units.h"
 #include "collect/leakscan/roots.h"
 #include "collect/leakscan/scan_forked.h"
 #include "collect/leakscan/stop_threads.h"

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "machine/registers.h"
 
 #define LARGEST_FILE    (64 << 20)
@@ -106,7 +107,7 @@ const char *jit_names_find(const struct jit_names *j, uint64_t address)
 /* Code that is mapped from a file has the names of that file. */
 static bool is_made_at_run_time(const struct module *m)
 {
-    return m->path[0] != '/' || m->path[1] == '/' || strncmp(m->path, "/memfd:", 7) == 0;
+    return m->path[0] != '/' || m->path[1] == '/' || text_begins(m->path, "/memfd:");
 }
 
 void jit_names_read(struct jit_names *j, const struct profile *p)

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/naming/sampled_maps.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "collect/naming/resolver.h"
+#include "collect/naming/sampled_maps.h"
 
 #define RECENT_ADDRESSES 8192 /* a power of two */
 
@@ -19,12 +21,6 @@ struct naming {
         uint32_t file;
     } recent[8];
 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 struct naming *naming_new(bool in_turn)
 {
@@ -158,13 +154,12 @@ static void put_run(struct naming *n, const struct frame *frames, size_t count,
                     struct strpool *strings)
 {
     const struct resolver *r = n->resolver;
-    const char *file = base_name(resolver_path(r, at.file));
+    const char *file = path_base(resolver_path(r, at.file));
     size_t size = strlen(file);
     for (size_t i = 0; i < count; i++) {
         struct frame f = frames[i];
         const char *function = resolver_string(r, f.function);
-        bool nameless =
-            strncmp(function, file, size) == 0 && strncmp(function + size, "+0x", 3) == 0;
+        bool nameless = strncmp(function, file, size) == 0 && text_begins(function + size, "+0x");
         f.function = nameless ? put_offset(strings, module, strtoull(function + size + 1, NULL, 16))
                               : strpool_add(strings, function);
         f.module = strpool_add(strings, module);
@@ -217,7 +212,7 @@ void naming_fill(struct naming *n, struct profile *p, const struct python_codes 
             *vec_push(&p->frames) = made;
             continue;
         }
-        const char *module = base_name(as_loaded(p, m)->path);
+        const char *module = path_base(as_loaded(p, m)->path);
         size_t count = 0;
         const struct frame *frames = resolver_frames(n->resolver, at, &count);
         if (!frames)

@@ -1,7 +1,6 @@
 #include "collect/proc/kernel_pointers.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

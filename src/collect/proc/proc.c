@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "machine/page.h"
 
 bool proc_parse_statm(const char *text, struct proc_memory *out)
@@ -60,9 +61,9 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
 
 bool proc_is_kernel_worker(const struct proc_state *s)
 {
-    /* Older kernels give these bits other meanings, so the names that the kernel gives count too. */
-    return s->flags & 0x4010 &&
-           (strncmp(s->name, "iou-", 4) == 0 || strncmp(s->name, "vhost-", 6) == 0);
+    /* Older kernels give these bits other meanings, so the names that the kernel gives count
+     * too. */
+    return s->flags & 0x4010 && (text_begins(s->name, "iou-") || text_begins(s->name, "vhost-"));
 }
 
 static int open_file(pid_t pid, const char *name)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collect/proc/proc.h"
 
 /* Cuts off the next line; NULL: there are no more. */
@@ -19,13 +20,13 @@ static char *next_line(char **text)
     return line;
 }
 
-/* Parses a number and the character after it; false: something else is there. */
-static bool number(char **at, int base, char after, uint64_t *out)
+/* Parses a hexadecimal number and the character after it; false: something else is there. */
+static bool number(char **at, char after, uint64_t *out)
 {
     char *end;
     if (!isxdigit((unsigned char)**at))
         return false;
-    *out = strtoull(*at, &end, base);
+    *out = strtoull(*at, &end, 16);
     if (end == *at || *end != after)
         return false;
     *at = end + 1;
@@ -37,14 +38,14 @@ static bool parse_head(char *line, struct proc_mapping *out)
 {
     struct mapping m = {0};
     char *at = line;
-    if (!number(&at, 16, '-', &m.start) || !number(&at, 16, ' ', &m.end) || m.end <= m.start ||
+    if (!number(&at, '-', &m.start) || !number(&at, ' ', &m.end) || m.end <= m.start ||
         strlen(at) < 5 || at[4] != ' ')
         return false;
     static const char letters[] = "rwxs";
     for (int i = 0; i < 4; i++)
         m.flags |= (uint32_t)(at[i] == letters[i]) << i;
     at += 5;
-    if (!number(&at, 16, ' ', &m.offset))
+    if (!number(&at, ' ', &m.offset))
         return false;
     for (int field = 0; field < 2; field++) { /* device, inode */
         at += strcspn(at, " ");
@@ -103,7 +104,7 @@ void proc_parse_smaps(char *text, struct proc_mappings *out)
             end = next.mapping.end;
             last = vec_push(&out->items);
             *last = next;
-        } else if (last && strncmp(line, "VmFlags: ", 9) == 0) {
+        } else if (last && text_begins(line, "VmFlags: ")) {
             last->wiped = has_flag(line + 9, "wf");
             last->no_huge = has_flag(line + 9, "nh");
         } else if (last) {
@@ -134,7 +135,7 @@ bool proc_next_placement(char **text, struct proc_placement *out)
     for (char *line; (line = next_line(text));) {
         char *at = line;
         struct proc_placement p = {.page_kib = 4};
-        if (!number(&at, 16, ' ', &p.start))
+        if (!number(&at, ' ', &p.start))
             continue;
         p.policy = at;
         at += strcspn(at, " ");

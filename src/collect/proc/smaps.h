@@ -1,5 +1,5 @@
 /*
- * smaps: parses /proc/PID/smaps and /proc/PID/numa_maps. Any text is accepted: lines that the
+ * smaps: parses /proc/PID/maps, smaps and numa_maps. Any text is accepted: lines that the
  * kernel would not write are skipped. Names point into the text, which is cut into strings. No
  * state.
  */

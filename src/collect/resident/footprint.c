@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "collect/resident/map_facts.h"
 #include "collect/counting/stamps.h"
 
@@ -24,8 +25,8 @@
 /* Pages that the kernel mapped for itself, and those of hugetlbfs, are not part of RSS. */
 static bool is_resident_memory(const struct proc_mapping *m)
 {
-    return strncmp(m->name, "[vvar", 5) != 0 && strncmp(m->name, "[vsyscall", 9) != 0 &&
-           strncmp(m->name, "/anon_hugepage", 14) != 0;
+    return !text_begins(m->name, "[vvar") && !text_begins(m->name, "[vsyscall") &&
+           !text_begins(m->name, "/anon_hugepage");
 }
 
 /* There may be very many pages that are only reserved, and older kernels list them one by one. */

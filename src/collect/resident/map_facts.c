@@ -1,11 +1,10 @@
 #include "collect/resident/map_facts.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/proc/own_mappings.h"
 #include "collect/proc/remote_memory.h"
 #include "machine/page.h"
 
@@ -17,17 +16,6 @@ static uint64_t mark_mapping(void *context, const struct block *b)
         return b->address + 1;
     m->mapping.flags |= MAPPING_BLOCKS;
     return m->mapping.end;
-}
-
-static bool is_recorders_library(const char *name)
-{
-    const char *slash = strrchr(name, '/'), *library = "/libtidemark.so";
-    return slash && strncmp(slash, library, strlen(library)) == 0;
-}
-
-static bool is_shared_with_us(const char *name)
-{
-    return strncmp(name, "/memfd:tidemark ", 16) == 0;
 }
 
 /* The kernel merges neighbouring mappings, so one may consist of several of ours. */
@@ -105,8 +93,8 @@ static void mark_own(const struct target *t, struct proc_mappings *all)
         struct proc_mapping *m = &all->items.items[i];
         bool is_anonymous = !*m->name && !(m->mapping.flags & MAPPING_SHARED);
         bool is_zeroed =
-            before && is_recorders_library(before->name) && m->mapping.flags & MAPPING_ZEROED;
-        if (is_recorders_library(m->name) || is_shared_with_us(m->name) ||
+            before && is_own_library(before->name) && m->mapping.flags & MAPPING_ZEROED;
+        if (is_own_library(m->name) || is_own_memory(m->name) ||
             (is_anonymous &&
              ((m->wiped && m->no_huge) || is_zeroed || is_recorders_memory(&own, &m->mapping))))
             m->mapping.flags |= MAPPING_OWN;

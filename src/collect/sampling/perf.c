@@ -1,7 +1,6 @@
 #include "collect/sampling/perf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>

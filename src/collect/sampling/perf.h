@@ -42,8 +42,8 @@ struct perf_options {
     uint64_t cpu_period_ns; /* 0: no CPU samples */
     uint64_t fault_period;  /* 0: no page faults; 1: every one */
     bool wall;              /* also record when threads leave and get the processor */
-    bool all;               /* all processes, not only one program and what it starts */
-    bool system;            /* all processes of the machine, not one program and what it starts */
+    bool all;               /* run --all: copies of stacks are small, because there are many */
+    bool system;            /* one event per CPU for the whole machine, which needs a privilege */
 };
 
 enum perf_kind {
@@ -88,9 +88,7 @@ struct perf_record {
             const char *name;
             bool exec;
         };
-        struct {
-            pid_t parent, parent_tid;
-        };
+        pid_t parent;
         bool preempted; /* PERF_OFF: the thread could run on, but others get a turn */
         struct {
             uint64_t lost;

@@ -157,12 +157,11 @@ static void take_other(const struct perf_event_header *h, struct words w, bool s
         break;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT: {
-        uint64_t pids = take(&w), tids = take(&w);
+        uint64_t pids = take(&w);
         out->kind = h->type == PERF_RECORD_FORK ? PERF_FORK : PERF_EXIT;
         out->pid = (pid_t)(uint32_t)pids;
         out->parent = (pid_t)(pids >> 32);
-        out->tid = (pid_t)(uint32_t)tids;
-        out->parent_tid = (pid_t)(tids >> 32);
+        out->tid = (pid_t)(uint32_t)take(&w);
         break;
     }
     case PERF_RECORD_SWITCH:

@@ -33,7 +33,8 @@ static void process_forget(struct process *p)
     p->epilogues = (struct map){0};
 }
 
-void process_clear(struct process *p)
+/* Clears a process that executes another program, or whose pid was reused. */
+static void process_clear(struct process *p)
 {
     threads_clear(p);
     process_forget(p);

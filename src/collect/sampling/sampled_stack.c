@@ -1,9 +1,9 @@
 #include "collect/sampling/samples_state.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "collect/proc/own_mappings.h"
 #include "collect/sampling/waiting_threads.h"
 #include "unwind/copied.h"
 
@@ -26,8 +26,7 @@ static struct sampled_map *code_at(const struct process *p, uint64_t address)
 bool is_recorder(const struct process *p, uint64_t pc)
 {
     const struct sampled_map *m = code_at(p, pc);
-    const char *slash = m ? strrchr(m->file->path, '/') : NULL;
-    return slash && strcmp(slash + 1, "libtidemark.so") == 0;
+    return m && is_own_library(m->file->path);
 }
 
 static int find_tables(const struct unwind_space *self, uint64_t address, struct unwind_module *out)

@@ -124,8 +124,6 @@ struct samples {
 /* The last process with that pid; NULL: none is known. */
 struct process *process_of(const struct samples *s, pid_t pid);
 struct process *process_new(struct samples *s, pid_t pid, pid_t parent);
-/* Clears a process that executes another program, or whose pid was reused. */
-void process_clear(struct process *p);
 /* Finds or adds the thread with this id. The result is valid until the next call. */
 struct sampled_thread *thread_of(struct process *p, pid_t tid);
 /* Does the process have a target, or can it be given one? */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collect/proc/proc.h"
 #include "collect/proc/remote_memory.h"
 
@@ -12,7 +13,7 @@ static bool read_call(pid_t pid, pid_t tid, char *text, size_t size)
 {
     char name[32];
     snprintf(name, sizeof name, "task/%d/syscall", tid);
-    return proc_read_text(pid, name, text, size) && strncmp(text, "running", 7) != 0;
+    return proc_read_text(pid, name, text, size) && !text_begins(text, "running");
 }
 
 static bool parse_call(const char *text, uint64_t *sp, uint64_t *pc)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "collect/leakscan/lsan_suppressions.h"
 #include "machine/registers.h"
 #include "symbol/elfimage.h"
@@ -212,9 +213,8 @@ static enum executable_kind kind_of(Elf *elf)
         if (!bytes || p.p_offset >= size || p.p_filesz > size - p.p_offset)
             return EXECUTABLE_UNKNOWN;
         char *loader = xstrndup(bytes + p.p_offset, p.p_filesz);
-        const char *slash = strrchr(loader, '/');
         /* A C library in an unusual place (Nix, a home folder) still has its loader's name. */
-        bool ours = strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0;
+        bool ours = strcmp(path_base(loader), ARCH_LOADER) == 0;
         free(loader);
         return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
     }

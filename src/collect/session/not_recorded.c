@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "collect/leakscan/lsan_suppressions.h"
 #include "collect/proc/proc.h"
 
@@ -24,12 +25,6 @@
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const struct executable *not_recorded_file(struct not_recorded *u, const char *path)
 {
     for (size_t i = 0; i < u->examined.count; i++)
@@ -42,7 +37,7 @@ const struct executable *not_recorded_file(struct not_recorded *u, const char *p
 /* Did the user ask for programs of this name? */
 bool not_recorded_is_wanted(const char *only, const char *path)
 {
-    const char *name = file_name(path);
+    const char *name = path_base(path);
     while (only && *only) {
         size_t size = strcspn(only, "\n");
         if (size && memmem(name, strlen(name), only, size))
@@ -482,7 +477,7 @@ static void explain_left_out(const struct not_recorded *u, struct target *const 
  * processes. */
 static void take_suppressions(struct not_recorded *u, struct target *t)
 {
-    const char *path = t->profile.executable, *name = file_name(path);
+    const char *path = t->profile.executable, *name = path_base(path);
     bool unread;
     if (!*path || !not_recorded_file(u, path)->has_suppressions ||
         u->suppressions.count == SUPPRESSIONS_MOST)
@@ -516,7 +511,7 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
         char *note = became ? became_note(u, t) : NULL;
         if (note && t != main)
             *vec_push(&main->profile.notes) =
-                xasprintf("process %d, %s: %s", t->pid, file_name(t->profile.executable), note);
+                xasprintf("process %d, %s: %s", t->pid, path_base(t->profile.executable), note);
         if (note)
             *vec_push(&t->profile.notes) = note;
         take_suppressions(u, t);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/path.h"
+
 char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err)
 {
     struct strbuf b = {0};
@@ -22,12 +24,12 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             strbuf_putc(&b, *s);
             continue;
         }
-        const char *slash = strrchr(program, '/'), *end;
+        const char *end;
         time_t now = time(NULL);
         struct tm local;
         switch (*++s) {
         case 'n':
-            strbuf_puts(&b, slash ? slash + 1 : program);
+            strbuf_puts(&b, path_base(program));
             break;
         case 'p':
             strbuf_printf(&b, "%d", pid);

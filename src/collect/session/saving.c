@@ -1,5 +1,4 @@
 /* Writes the file: at the end of a session and at checkpoints. */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +9,8 @@
 
 #include "base/exit_status.h"
 #include "collect/proc/proc.h"
-#include "collect/resident/footprint.h"
-#include "collect/resident/maps.h"
 #include "collect/session/output.h"
 #include "collect/session/session_state.h"
-#include "collect/counting/stamps.h"
 #include "store/writer.h"
 
 #define ENDED_IMAGES_BYTES ((size_t)8 << 20)

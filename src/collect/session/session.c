@@ -26,7 +26,6 @@
 #include "collect/leakscan/scan.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/threads.h"
-#include "collect/counting/timer_samples.h"
 #include "collect/leakscan/not_scanned.h"
 
 #define NAMING_EVERY_NS   100000000

@@ -4,19 +4,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "base/strbuf.h"
-#include "collect/resident/map_facts.h"
-#include "collect/proc/smaps.h"
+#include "collect/proc/own_mappings.h"
 #include "collect/proc/remote_memory.h"
+#include "collect/proc/smaps.h"
 #include "collect/session/not_recorded.h"
 
 #define UNHOOKED_MAX 1024
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* The address that the loader put into a slot of the library at `start`; 0: there is no such
  * slot. */
@@ -31,7 +26,7 @@ static bool is_libc(const struct proc_mappings *all, uint64_t address)
     for (size_t i = 0; address && i < all->items.count; i++) {
         const struct proc_mapping *p = &all->items.items[i];
         if (address >= p->mapping.start && address < p->mapping.end)
-            return strcmp(file_name(p->name), "libc.so.6") == 0;
+            return strcmp(path_base(p->name), "libc.so.6") == 0;
     }
     return false;
 }
@@ -92,8 +87,7 @@ size_t unhooked_libraries_check(struct not_recorded *u, struct target *t)
         if (p->mapping.offset == 0)
             begins = p;
         if (p->mapping.flags & MAPPING_EXECUTE && begins && strcmp(begins->name, p->name) == 0 &&
-            strcmp(p->name, t->profile.executable) != 0 &&
-            strcmp(file_name(p->name), "libtidemark.so") != 0)
+            strcmp(p->name, t->profile.executable) != 0 && !is_own_library(p->name))
             examine_library(u, t, p->name, begins->mapping.start, &all);
     }
     size_t count = all.items.count;

@@ -81,8 +81,7 @@ EXPORT("core_run") int core_run(char *words, size_t size)
 }
 
 /* The output is not shown in a terminal. */
-struct style style_of(int fd)
+struct style style_of_stdout(void)
 {
-    (void)fd;
     return (struct style){.width = STYLE_WIDTH};
 }

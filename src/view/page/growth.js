@@ -4,7 +4,6 @@ import {core} from "./core.js";
 import {el} from "./dom.js";
 import {fit_points} from "./fit.js";
 import {bytes, count, highest, lowest, signed, time} from "./format.js";
-import {csv_of} from "./save.js";
 import {function_link, stack_list, WHERE_COLUMN} from "./stacks.js";
 import {data_table} from "./table.js";
 import {words_of} from "./words.js";
@@ -138,11 +137,9 @@ async function draw_growth(now) {
         answer.evidence && answer.evidence.length ? [el("h2", {}, "Evidence"), el("ul", {class: "evidence"}, answer.evidence.map((text) => el("li", {}, text)))] : null,
         el("p", {class: "quiet"}, `${count(answer.n)} × ${unit}${answer.skipped ? `, ${count(answer.skipped)} of them warm-up` : ""}` +
             `${answer.gained_bytes ? `; gained ${bytes(answer.gained_bytes)}` : ""}`));
-    const titles =
-        ["function", "file", "line", "bytes", "count", "lost_bytes", "bytes_per_mark", "low", "high", "model"];
     return {
         content,
-        csv: async () => csv_of([titles, ...(answer.sites || []).map((site) => titles.map((title) => site[title]))]),
+        csv: () => core.csv(growth_words(now), which),
         picture: series.length ? {element: () => content.querySelector(".multiples")} : null
     };
 }

@@ -5,7 +5,6 @@ import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_pla
 import {limits_of} from "./limits.js";
 import {estimate_text} from "./origin.js";
 import {name_columns, spread_lines, value_columns} from "./report.js";
-import {csv_of} from "./save.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";
 import {has_times} from "./timeline.js";
@@ -129,10 +128,9 @@ async function draw_summary(state, timeline) {
             button("All", () => change({view: "table", metric: asked.metric}), {id: "all-holders"})),
         spread_lines(report, state),
         data_table({columns: [...value_columns(report), ...name_columns("function")], rows: report.rows, name: "holders"})] : null);
-    const titles = ["kind", "bytes", "count", "title", "function", "file", "line", "why", "do"];
     return {
         content,
-        csv: async () => csv_of([titles, ...list.map((finding) => titles.map((title) => finding[title]))]),
+        csv: () => core.csv(summary_words(state), which),
         picture: timeline && has_times(timeline) ? {element: () => document.querySelector("svg.timeline")} : null
     };
 }
