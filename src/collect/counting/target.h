@@ -300,6 +300,6 @@ void target_use_title(struct target *t, const struct strbuf *title, uint64_t sta
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
 /* Reads what the threads of a process have counted and not reported yet. */
-void drain_counters(struct target *t, uint64_t now_ns);
+void drain_counters(struct target *t);
 
 #endif

@@ -68,7 +68,7 @@ static void mark_moment(struct scanning *s)
         vec_last(&t->boundaries)->marked = true;
     }
     target_drain(t, s->time_ns);
-    drain_counters(t, s->time_ns);
+    drain_counters(t);
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
 }
 
@@ -367,7 +367,7 @@ void scan_read(struct scanning *s)
     pthread_t stopper;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
-    drain_counters(t, since_start_ns(t));
+    drain_counters(t);
     if (is_too_costly(s)) {
         mark_moment(s);
         sum_without_reachability(s);

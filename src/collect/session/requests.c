@@ -60,7 +60,7 @@ static void count_until_now(const struct session *s, struct target *t)
     if (!t->header)
         return;
     target_drain(t, elapsed_ns(s) - t->start_ns);
-    drain_counters(t, elapsed_ns(s) - t->start_ns);
+    drain_counters(t);
 }
 
 static void reply_status(struct session *s, struct client *v)

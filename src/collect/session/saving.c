@@ -171,7 +171,7 @@ void freeze_counts(struct session *s)
         if (!t->header)
             continue;
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
-        drain_counters(t, now_ns);
+        drain_counters(t);
         accounts_freeze(t, now_ns);
     }
 }
