@@ -52,9 +52,9 @@ def as_root():
 
 # Where the recording goes
 
-def saved_elsewhere(t, folder):
+def saved_elsewhere(t, folder, why="cannot write"):
     """The recording could not be where it should; it is in $TMPDIR, and one line says so."""
-    one_line(t, "cannot write", "saved as")
+    one_line(t, why, "saved as")
     found = glob.glob(os.path.join(folder, "*"))
     t.equal("files in TMPDIR", len(found), 1)
     if found:
@@ -74,6 +74,20 @@ def test_full_device(t):
     t.equal("the program's status", t.status, 7)
     saved_elsewhere(t, spare)
     t.true("/dev/full is what it was", stat.S_ISCHR(os.stat("/dev/full").st_mode))
+
+
+DID_NOT_TAKE = {"exit 3": "(status 3)", "cat >/dev/full": "(status 1)", "kill -9 $$": "(killed by signal 9)",
+                "no-such-command": "(status 127)", "long": "(status 4)"}
+
+
+@cases(command=tuple(DID_NOT_TAKE))
+def test_command_that_does_not_take_it(t, command):
+    """The recording is saved as if a file could not be written."""
+    spare = spare_folder(t)
+    line = "exec 2>&-; " + ("true %s; exit 4" % (400 * "x") if command == "long" else command)
+    t.run("run", "--quiet", "-o", "|" + line, "--", *known(t), env={"TMPDIR": spare})
+    t.equal("the program's status", t.status, 7)
+    saved_elsewhere(t, spare, "did not take the recording " + DID_NOT_TAKE[command])
 
 
 def test_full_disk(t):

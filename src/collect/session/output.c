@@ -186,8 +186,10 @@ static int write_command(const char *command, const struct strbuf *bytes, struct
     int code = write_all(fileno(pipe), bytes);
     int status = pclose(pipe);
     if (code || status != 0)
-        return err_set(err, code ? code : -EPIPE, "'%s' did not take the recording (status %d)",
-                       command, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+        return err_set(err, code ? code : -EPIPE, "'%.200s%s' did not take the recording (%s %d)",
+                       command, strlen(command) > 200 ? "..." : "",
+                       WIFSIGNALED(status) ? "killed by signal" : "status",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     return 0;
 }
 
@@ -197,31 +199,43 @@ static void forget(char **name)
     *name = NULL;
 }
 
-int output_write(char **name, const struct strbuf *bytes, struct err *err)
+/* Saves the bytes in the temporary directory because of the error in `err`, which then also says
+ * where they are. Others may write to this directory too, so the name must be one that nobody can
+ * guess. */
+static void save_elsewhere(char **name, const char *base, const struct strbuf *bytes,
+                           struct err *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp", base,
+                            part_secret());
+    struct err why = *err;
+    bool saved = write_new(other, bytes) == 0;
+    if (saved)
+        err_set(err, 0, "%s; the recording was saved as %s", why.text, other);
+    else
+        err_set(err, 0, "%s; nor could it be saved in the temporary directory", why.text);
+    forget(name);
+    if (saved)
+        *name = other;
+    else
+        free(other);
+}
+
+int output_write(char **name, const struct strbuf *bytes, bool is_last, struct err *err)
 {
     if ((*name)[0] == '|') {
         int refused = write_command(*name + 1, bytes, err);
-        if (refused)
+        if (refused && is_last)
+            save_elsewhere(name, "tidemark.tide", bytes, err);
+        else if (refused)
             forget(name);
         return refused;
     }
     int code = output_write_file(*name, bytes);
     if (!code)
         return 0;
-    const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
-    /* Others may write to this directory too, so the name must be one that nobody can guess. */
-    char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
-                            slash ? slash + 1 : *name, part_secret());
-    if (write_new(other, bytes) != 0) {
-        free(other);
-        err_set(err, code, "cannot write %s: %s; nor could it be saved in the temporary directory",
-                *name, strerror(-code));
-        forget(name);
-        return code;
-    }
-    err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code),
-            other);
-    free(*name);
-    *name = other;
+    const char *slash = strrchr(*name, '/');
+    err_set(err, code, "cannot write %s: %s", *name, strerror(-code));
+    save_elsewhere(name, slash ? slash + 1 : *name, bytes, err);
     return code;
 }

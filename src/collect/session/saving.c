@@ -372,7 +372,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     session_report_work(s, "writing the file", 0, 0);
     compose(s, r, &bytes);
     give_back(s);
-    int code = output_write(&s->file, &bytes, err);
+    int code = output_write(&s->file, &bytes, true, err);
     if (s->file && s->file[0] == '|')
         result->passed_on = bytes;
     else
