@@ -104,6 +104,13 @@ def test_usage_is_2(t, arguments):
     one_line(t, arguments, 2)
 
 
+@cases(given=("reprot", "lekas", "finding", "/bin/true", "--json", "bogus"))
+def test_commands_that_do_not_exist(t, given):
+    right = {"reprot": "did you mean report?", "lekas": "did you mean leaks?", "finding": "did you mean findings?",
+             "/bin/true": "tidemark run /bin/true", "--json": "tidemark COMMAND", "bogus": "tidemark --help"}
+    one_line(t, (given, "x.tide"), 2, "'%s'" % given, right[given])
+
+
 def test_values_are_refused_by_the_name_of_their_option(t):
     one_line(t, ("run", "--push", "localhost", "--", "/bin/true"), 2, "--push takes a URL")
     one_line(t, ("view", t.record(program(t)), "--limit", "10 MiB"), 2, "--limit '10 MiB'", "peak 500 MiB")
@@ -170,7 +177,8 @@ def test_help_and_version(t, command):
             % os.uname().machine, stdout), stdout)
 
 
-@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "'))
+@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "', "--quite", "--quiet --scan=some",
+                "--interval x --quiet"))
 def test_wrong_options_in_the_environment(t, options):
     """None of them is taken for the program to run."""
     stdout, stderr, status = t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options})
