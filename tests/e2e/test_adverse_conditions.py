@@ -236,7 +236,7 @@ def test_collector_that_cannot_even_answer(t):
     opened(t)
     t.equal("exit status", tool.wait(), 7)
     notes = t.report(profile)["notes"]
-    t.true("a note", any(n.startswith("1 processes were not recorded") for n in notes), notes)
+    t.true("a note", "nothing was recorded of sh: the collector had no file descriptor" in notes[0], notes)
 
 
 # Processes that stand still
@@ -320,7 +320,7 @@ def test_collector_stopped_and_a_child_begins(t):
     t.equal("the child's status", t.stdout, "5\n")
     report = t.report(profile)
     t.equal("recorded", [p["command"][0] for p in report["processes"]], ["sh"])
-    t.true("a note", any("1 processes were not recorded" in n and "--on-full=drop" in n for n in report["notes"]), report["notes"])
+    t.true("a note", any("1 process was not recorded" in n and "--on-full=drop" in n for n in report["notes"]), report["notes"])
 
 
 @cases(how=("STOP", "TSTP"))
