@@ -262,12 +262,59 @@ static void test_many_rows(void **state)
     ledger_release(&l);
 }
 
+/* Rows that come after their interval has ended at a mark are in that interval. */
+static void test_late_rows(void **state)
+{
+    (void)state;
+    struct ledger l;
+    struct interval_log t;
+    uint32_t tick = 0;
+    open_accounts(&l);
+    interval_log_init(&t, LENGTH);
+    assert_false(interval_log_ended(&t, 0, &tick));
+    for (uint32_t n = 1; n <= 5; n++) {
+        ledger_sample(&l, n, 1, 4096, COLUMNS);
+        interval_log_close(&t, &l, n * 100, n, n == 2 || n == 4);
+    }
+    /* The fifth interval ends at no mark. */
+    static const struct {
+        uint64_t time_ns;
+        uint32_t tick;
+    } times[] = {{0, 1}, {99, 1}, {100, 2}, {350, 4}, {399, 4}, {400, 0}, {450, 0}, {501, 0}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        bool ended = interval_log_ended(&t, times[i].time_ns, &tick);
+        assert_int_equal(ended ? tick : 0, times[i].tick);
+    }
+    struct strbuf rows = {0};
+    uint32_t previous = UINT32_MAX;
+    for (uint32_t site = 3; site <= 4; site++) {
+        struct row row = {.site = site};
+        row.columns[COL_ALLOCS] = 7;
+        row.columns[COL_BYTES] = row.columns[COL_USABLE] = UINT64_C(7) * 4096;
+        ledger_sample_late(&l, site, 7, UINT64_C(7) * 4096);
+        row_put(&rows, &previous, &row, &l.accounts.items[site].unit);
+    }
+    size_t bytes = t.bytes;
+    interval_log_add(&t, &l, 4, &rows);
+    assert_true(t.bytes > bytes);
+    assert_u64_equal(l.live.bytes, 0); /* samples are no blocks */
+    struct sums before = add_up(&t, &l, 300), after = add_up(&t, &l, 400);
+    assert_u64_equal(before.columns[3][COL_ALLOCS], 1);
+    assert_u64_equal(before.columns[4][COL_ALLOCS], 0);
+    assert_u64_equal(after.columns[3][COL_ALLOCS], 8);
+    assert_u64_equal(after.columns[4][COL_ALLOCS], 8);
+    assert_u64_equal(after.columns[4][COL_BYTES], 8 * 4096);
+    strbuf_release(&rows);
+    interval_log_release(&t);
+    ledger_release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_kept),   cmocka_unit_test(test_length_doubles),
         cmocka_unit_test(test_quiet_intervals), cmocka_unit_test(test_settle),
-        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_many_rows),       cmocka_unit_test(test_late_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

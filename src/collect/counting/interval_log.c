@@ -129,6 +129,31 @@ size_t interval_log_find(const struct interval_log *t, uint32_t tick)
     return at < t->slices.count ? at + 1 : at;
 }
 
+bool interval_log_ended(const struct interval_log *t, uint64_t time_ns, uint32_t *tick)
+{
+    size_t at; /* index of the first that ends later */
+    if (time_ns >= t->marked_ns)
+        return false;
+    BISECT(at, t->slices.count, t->slices.items[at].interval.end_ns <= time_ns);
+    if (at == t->slices.count)
+        return false;
+    *tick = t->slices.items[at].tick;
+    return true;
+}
+
+void interval_log_add(struct interval_log *t, const struct ledger *l, uint32_t tick,
+                      const struct strbuf *rows)
+{
+    const struct units units = units_of(l);
+    size_t at = interval_log_find(t, tick);
+    struct slice *s = &t->slices.items[at - 1]; /* merged with the next one meanwhile, or itself */
+    struct strbuf sum = {0};
+    rows_merge(&sum, &s->row_count, &s->rows, rows, &units);
+    t->bytes += sum.size - s->rows.size;
+    strbuf_release(&s->rows);
+    s->rows = sum;
+}
+
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
                         bool kept)
 {
@@ -148,6 +173,8 @@ void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_n
                         .live_blocks = ledger_now(l).blocks,
                         .allocations = l->allocations};
     t->kept += kept;
+    if (kept)
+        t->marked_ns = end_ns;
     uint32_t previous = UINT32_MAX;
     sort_dirty(l);
     size_t rows = s->row_count = l->deltas.dirty.count;

@@ -223,6 +223,7 @@ void target_release_figures(struct target *t)
     marks_release(&t->marks);
     sampled_tree_release(&t->sampled.stacks);
     vec_release(&t->sampled.threads);
+    vec_release(&t->sampled.late);
     pools_release(&t->pools);
     eras_release(&t->eras);
     for (size_t i = 0; i < t->scan.results.count; i++)

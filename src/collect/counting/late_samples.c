@@ -1,0 +1,57 @@
+#include "collect/counting/late_samples.h"
+
+#include <stdlib.h>
+
+#include "collect/counting/target.h"
+#include "store/rows.h"
+
+#define LATE_MOST 65536 /* so many wait; then they are added at once */
+
+void target_sample(struct target *t, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind, uint64_t monotonic_ns)
+{
+    uint32_t tick;
+    uint64_t time_ns =
+        monotonic_ns > t->start_monotonic_ns ? monotonic_ns - t->start_monotonic_ns : 0;
+    if (!interval_log_ended(&t->timeline, time_ns, &tick)) {
+        ledger_sample(&t->ledger, account, count, amount, kind);
+        return;
+    }
+    ledger_sample_late(&t->ledger, account, count, amount);
+    *vec_push(&t->sampled.late) = (struct late_sample){tick, account, count, amount, kind};
+    if (t->sampled.late.count >= LATE_MOST)
+        target_add_late_samples(t);
+}
+
+static int by_interval(const void *a, const void *b)
+{
+    const struct late_sample *x = a, *y = b;
+    return x->tick != y->tick ? (x->tick > y->tick) - (x->tick < y->tick)
+                              : (x->account > y->account) - (x->account < y->account);
+}
+
+void target_add_late_samples(struct target *t)
+{
+    const struct late_sample *late = t->sampled.late.items;
+    size_t count = t->sampled.late.count;
+    if (count)
+        qsort(t->sampled.late.items, count, sizeof *late, by_interval);
+    for (size_t i = 0; i < count;) {
+        uint32_t previous = UINT32_MAX, tick = late[i].tick;
+        struct strbuf rows = {0};
+        while (i < count && late[i].tick == tick) {
+            struct row row = {.site = late[i].account};
+            for (; i < count && late[i].tick == tick && late[i].account == row.site; i++) {
+                row.columns[COL_ALLOCS] += late[i].count;
+                row.columns[COL_BYTES] += late[i].amount;
+                row.columns[COL_USABLE] += late[i].amount;
+                if (late[i].kind != COLUMNS)
+                    row.columns[late[i].kind] += late[i].count;
+            }
+            row_put(&rows, &previous, &row, &t->ledger.accounts.items[row.site].unit);
+        }
+        interval_log_add(&t->timeline, &t->ledger, tick, &rows);
+        strbuf_release(&rows);
+    }
+    vec_release(&t->sampled.late);
+}
