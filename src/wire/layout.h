@@ -309,7 +309,7 @@ struct wire_sample {
     uint32_t tid;
     uint32_t stack;
     uint32_t periods; /* of CPU time that it stands for */
-    uint32_t unused;
+    uint32_t tick;    /* when it was taken */
 };
 static_assert(sizeof(struct wire_sample) == 24, "wire ABI");
 #define WIRE_SAMPLES 8192u

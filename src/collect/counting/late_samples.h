@@ -3,9 +3,10 @@
  *
  * The collector reads the kernel's samples one pass later than what the program counts itself, and
  * a mark ends its interval as soon as it is read. A sample that was taken before the mark would then
- * count as if it came after it. Such samples are kept in a list, and added to the rows of their
- * interval when the pass has read all samples. Intervals that end at no mark are only a scale for
- * the time, so a sample may be one pass too late there.
+ * count as if it came after it. The samples of the program's own timers are read before the marks of
+ * the same pass, so they would count too early. Both are kept in a list, and added to the rows of
+ * their interval when the pass has ended the intervals. Of the kernel's samples only those before a
+ * mark are: other intervals are a scale for the time, and a sample may be one pass too late there.
  *
  * Threads: the collector's. No errors.
  */
@@ -27,6 +28,9 @@ struct late_sample {
  * clock. */
 void target_sample(struct target *t, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind, uint64_t monotonic_ns);
+/* The same for a sample of the program's own timers, with the tick at which it was taken. */
+void target_sample_at(struct target *t, uint32_t account, uint64_t count, uint64_t amount,
+                      uint32_t tick);
 /* Adds the samples that came late to their intervals. Call it before intervals are read. */
 void target_add_late_samples(struct target *t);
 

@@ -339,10 +339,13 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
     else
         add_boundaries(t, tick_now(t), now_ns);
     timer_samples_drain(t, now_ns);
+    uint64_t words = 0;
     if (t->header)
-        return drain_rings(t, now_ns);
-    close_boundaries(t);
-    return 0;
+        words = drain_rings(t, now_ns);
+    else
+        close_boundaries(t);
+    target_add_late_samples(t);
+    return words;
 }
 
 void target_end(struct target *t, uint64_t now_ns)
@@ -354,6 +357,7 @@ void target_end(struct target *t, uint64_t now_ns)
         drain_rings(t, now_ns);
     else
         close_boundaries(t);
+    target_add_late_samples(t);
     target_pause(t, now_ns);
 }
 
