@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import shlex
 import socket
 
 from harness import cases
@@ -102,6 +103,27 @@ def test_own_failure_is_125(t):
                   ("run", "-o", "", "--", "/bin/true"), ("run", "-o", "|", "--", "/bin/true"), ("run", "-o", "| ", "--", "/bin/true")))
 def test_usage_is_2(t, arguments):
     one_line(t, arguments, 2)
+
+
+@cases(size=(250, 225))
+def test_name_that_is_too_long(t, size):
+    """The temporary name beside it is longer. It is refused before the program runs, not after."""
+    one_line(t, ("run", "--quiet", "-o", size * "z" + ".tide", "--", "/usr/bin/touch", t.file("ran")), 125, "too long", "-o")
+    t.equal("the program did not run", os.path.exists(t.file("ran")), False)
+    t.run("run", "--quiet", "-o", 200 * "z" + ".tide", "--", "/bin/true")
+    t.equal("200 letters", (t.status, written(t)), (0, [200 * "z" + ".tide"]))
+
+
+@cases(name=("with space.tide", "it's.tide", "a\nb.tide", "\x1b[31m.tide"))
+def test_odd_names_in_the_summary(t, name):
+    """What it names can be pasted into a shell; control characters do not reach the terminal."""
+    t.run("run", "-o", name, "--", program(t))
+    t.equal("no control characters", [c for c in t.stderr if ord(c) < 32 and c != "\n"], [])
+    lines = t.stderr.splitlines()
+    t.equal("lines of 'written to' and 'next:'", [sum(s.startswith(w) for s in lines) for w in ("  written to ", "next: tidemark ")], [1, 1])
+    for command in re.findall(r"tidemark (?:report|leaks|findings) .*", t.stderr):
+        if name.isprintable():
+            t.equal("the name in " + command, shlex.split(command)[2], name)
 
 
 @cases(given=("reprot", "lekas", "finding", "/bin/true", "--json", "bogus"))

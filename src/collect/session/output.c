@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,11 @@ bool output_is_file(const char *name)
     return name[0] != '|' && !is_device(name);
 }
 
+static char *part_name(const char *name, pid_t writer)
+{
+    return xasprintf("%s.part-%016" PRIx64 "-%d", name, part_secret(), (int)writer);
+}
+
 int output_check(const char *name, struct err *err)
 {
     struct stat s;
@@ -107,6 +113,15 @@ int output_check(const char *name, struct err *err)
         return err_set(err, -EEXIST,
                        "cannot write the recording to %s: it is %s; choose another name with -o",
                        name, S_ISDIR(s.st_mode) ? "a directory" : "not a regular file");
+    char *part = part_name(name, INT_MAX); /* the longest */
+    bool too_long = lstat(part, &s) != 0 && errno == ENAMETOOLONG;
+    free(part);
+    if (too_long)
+        return err_set(
+            err, -ENAMETOOLONG,
+            "cannot write the recording: its name is too long, %.100s...; choose another "
+            "name with -o",
+            name);
     char *directory = directory_of(name);
     int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
     if (code)
@@ -126,11 +141,6 @@ static int write_all(int fd, const struct strbuf *bytes)
             done += (size_t)n;
     }
     return 0;
-}
-
-static char *part_name(const char *name, pid_t writer)
-{
-    return xasprintf("%s.part-%016" PRIx64 "-%d", name, part_secret(), (int)writer);
 }
 
 void output_discard(const char *name, pid_t writer)
@@ -206,8 +216,8 @@ static void save_elsewhere(char **name, const char *base, const struct strbuf *b
                            struct err *err)
 {
     const char *temporary = getenv("TMPDIR");
-    char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp", base,
-                            part_secret());
+    char *other = xasprintf("%s/%.200s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
+                            base, part_secret());
     struct err why = *err;
     bool saved = write_new(other, bytes) == 0;
     if (saved)
