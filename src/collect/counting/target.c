@@ -562,17 +562,19 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
+    char *frees = t->unannounced_frees == 1 ? xstrdup(", nor is 1 free of such a block")
+                  : t->unannounced_frees    ? xasprintf(", nor are %llu frees of such blocks",
+                                                        (unsigned long long)t->unannounced_frees)
+                                            : xstrdup("");
     if (t->was_dormant || t->stops)
         *vec_push(&p->notes) = xasprintf(
-            "the recorder was dormant for a while: blocks allocated then are not counted, nor are "
-            "%llu frees of such blocks%s",
-            (unsigned long long)t->unannounced_frees,
+            "the recorder was dormant for a while: blocks allocated then are not counted%s%s",
+            frees,
             t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
     else if (t->was_paused)
-        *vec_push(&p->notes) =
-            xasprintf("recording was paused for a while: allocations made then are not counted, "
-                      "nor are %llu frees of such blocks",
-                      (unsigned long long)t->unannounced_frees);
+        *vec_push(&p->notes) = xasprintf(
+            "recording was paused for a while: allocations made then are not counted%s", frees);
+    free(frees);
     if (t->growths_left_out)
         *vec_push(&p->notes) = xasprintf(
             "the collector had no time for %llu steps of arrays that may have grown: figures of "
