@@ -29,12 +29,14 @@ static void pause_all(struct session *s, bool paused)
 /*
  * For run --dormant. Both moments become marks, and what was recorded is exact from "started" to
  * "stopped". A stop comes before its mark and a start after it, so that nothing is recorded outside
- * of them.
+ * of them. Returns what was done, as a line for the user.
  */
-static void set_dormant(struct session *s, bool dormant)
+static const char *set_dormant(struct session *s, bool dormant)
 {
     if (dormant == s->dormant)
-        return;
+        return dormant     ? "it was dormant already; no mark was made\n"
+               : s->paused ? "it is paused: 'resume' continues; no mark was made\n"
+                           : "it was recording already; no mark was made\n";
     s->dormant = dormant;
     s->was_dormant = true;
     pause_all(s, dormant);
@@ -51,6 +53,8 @@ static void set_dormant(struct session *s, bool dormant)
         if (!dormant)
             target_wake(t);
     }
+    return dormant ? "dormant; this moment is the mark 'stopped'\n"
+                   : "recording; this moment is the mark 'started'\n";
 }
 
 /* Updates the figures of a running process to this moment; otherwise they are those of the last
@@ -379,8 +383,8 @@ void request_answer(struct session *s, struct client *v)
         break;
     case WIRE_START:
     case WIRE_STOP:
-        set_dormant(s, v->request.kind == WIRE_STOP);
-        break;
+        client_reply_text(v, 0, set_dormant(s, v->request.kind == WIRE_STOP));
+        return;
     case WIRE_STATUS:
         reply_status(s, v);
         return;
