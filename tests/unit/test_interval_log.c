@@ -1,6 +1,8 @@
 /* The interval log: what goes into it comes out, however often neighbours are merged. */
 #include "unit.h"
 
+#include <time.h>
+
 #include "collect/counting/interval_log.h"
 #include "store/rows.h"
 
@@ -309,12 +311,46 @@ static void test_late_rows(void **state)
     ledger_release(&l);
 }
 
+/* Marks beyond those that are kept are counted, and cost no more than the others: merging neighbours
+ * does not visit all that are kept. */
+static void test_more_marks_than_are_kept(void **state)
+{
+    (void)state;
+    enum { MORE = 200000 };
+    struct ledger l;
+    struct interval_log t;
+    open_accounts(&l);
+    interval_log_init(&t, LENGTH);
+    clock_t before = clock();
+    for (uint32_t n = 1; n <= INTERVAL_LOG_KEPT + MORE; n++) {
+        ledger_alloc(&l, n % SITES, 1, 1, false);
+        interval_log_close(&t, &l, n, n, true);
+    }
+    assert_true(clock() - before < 10 * CLOCKS_PER_SEC); /* a minute if all are visited */
+    assert_u64_equal(t.kept, INTERVAL_LOG_KEPT);
+    assert_u64_equal(t.not_kept, MORE);
+    assert_true(t.slices.count < INTERVAL_LOG_KEPT + INTERVAL_LOG_MAX);
+    interval_log_not_marked(&t, 1000);
+    interval_log_settle(&t, &l);
+    struct sums sums = add_up(&t, &l, UINT64_MAX);
+    uint64_t allocations = 0;
+    for (uint32_t i = 0; i < SITES; i++)
+        allocations += sums.columns[i][COL_ALLOCS];
+    assert_u64_equal(allocations, INTERVAL_LOG_KEPT + MORE);
+    interval_log_release(&t);
+    ledger_release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_are_kept),   cmocka_unit_test(test_length_doubles),
-        cmocka_unit_test(test_quiet_intervals), cmocka_unit_test(test_settle),
-        cmocka_unit_test(test_many_rows),       cmocka_unit_test(test_late_rows),
+        cmocka_unit_test(test_sums_are_kept),
+        cmocka_unit_test(test_length_doubles),
+        cmocka_unit_test(test_quiet_intervals),
+        cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_late_rows),
+        cmocka_unit_test(test_more_marks_than_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

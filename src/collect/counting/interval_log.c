@@ -66,8 +66,8 @@ static void merge_pair(struct interval_log *t, size_t i, const struct units *uni
 static void merge_neighbours(struct interval_log *t, const struct ledger *l)
 {
     const struct units units = units_of(l);
-    size_t n = 0;
-    for (size_t i = 0; i < t->slices.count; i++, n++) {
+    size_t n = t->kept_first;
+    for (size_t i = n; i < t->slices.count; i++, n++) {
         if (i + 1 < t->slices.count && !t->slices.items[i].kept) {
             merge_pair(t, i, &units);
             t->slices.items[n] = t->slices.items[i++];
@@ -76,6 +76,8 @@ static void merge_neighbours(struct interval_log *t, const struct ledger *l)
         }
     }
     t->slices.count = n;
+    while (t->kept_first < n && t->slices.items[t->kept_first].kept)
+        t->kept_first++;
 }
 
 static bool has_too_many_rows(const struct interval_log *t, const struct ledger *l)
@@ -119,6 +121,7 @@ void interval_log_not_marked(struct interval_log *t, uint32_t tick)
     if (i && t->slices.items[i - 1].tick == tick && t->slices.items[i - 1].kept) {
         t->slices.items[i - 1].kept = false;
         t->kept--;
+        t->kept_first = i - 1 < t->kept_first ? i - 1 : t->kept_first;
     }
 }
 
@@ -158,7 +161,9 @@ void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_n
                         bool kept)
 {
     struct slice *s = vec_push(&t->slices);
+    bool marked = kept;
     kept = kept && t->kept < INTERVAL_LOG_KEPT;
+    t->not_kept += marked && !kept;
     if (t->slices.count > 1 && s[-1].interval.end_ns > end_ns)
         end_ns = s[-1].interval.end_ns; /* a mark's time is the program's, others are ours */
     *s = (struct slice){.interval = {.end_ns = end_ns,

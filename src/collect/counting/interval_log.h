@@ -47,6 +47,8 @@ struct interval_log {
     uint64_t next_end_ns; /* when the open interval is due to end */
     bool crowded;         /* rows have taken more than INTERVAL_LOG_ROOM */
     size_t kept;          /* number of slices that are kept */
+    size_t kept_first;    /* so many slices at the beginning are all kept: none can be merged */
+    size_t not_kept;      /* number of marks for which there was no room in INTERVAL_LOG_KEPT */
     uint64_t marked_ns;   /* the end of the last slice that was kept */
 };
 

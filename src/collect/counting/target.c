@@ -575,6 +575,11 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) = xasprintf(
             "recording was paused for a while: allocations made then are not counted%s", frees);
     free(frees);
+    if (t->timeline.not_kept)
+        *vec_push(&p->notes) = xasprintf(
+            "the moments of %zu marks are not exact: --at and --since are exact for the first "
+            "%zu marks, later ones take the figures of the nearest interval",
+            t->timeline.not_kept, t->timeline.kept);
     if (t->growths_left_out)
         *vec_push(&p->notes) = xasprintf(
             "the collector had no time for %llu steps of arrays that may have grown: figures of "
