@@ -353,9 +353,12 @@ void findings_brief(const struct findings_all *all, const char *file, size_t mos
     for (size_t i = 0; i < shown(all, most); i++)
         add_line(all, i, "  ", STYLE_WIDTH, out);
     add_own_line(all, most, out);
-    if (all->list.count)
-        strbuf_printf(out, "  %s: tidemark findings %s\n",
-                      all->list.count > most ? "more, with reasons" : "why, and what to do", file);
+    if (!all->list.count)
+        return;
+    strbuf_printf(out, "  %s: tidemark findings ",
+                  all->list.count > most ? "more, with reasons" : "why, and what to do");
+    next_word(out, file);
+    strbuf_putc(out, '\n');
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */

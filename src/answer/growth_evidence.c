@@ -5,6 +5,7 @@
 
 #include "answer/growth.h"
 #include "base/say.h"
+#include "model/not_recorded.h"
 #include "answer/growth_account.h"
 
 static const char *const titles[GROWTH_LINES] = {
@@ -133,6 +134,12 @@ static void planted_words(const struct growth *g, struct strbuf *out)
 
 void growth_missing_words(const struct growth *g, struct strbuf *out)
 {
+    size_t note;
+    const struct profile *p = g->places.total.profile;
+    if (not_recorded(p, &note) == RECORDED_NOTHING) {
+        strbuf_puts(out, p->notes.items[note]);
+        return;
+    }
     say(out, "with %N %r(s)%r%s%r", g->count, mark_word(g), g->mark ? " '" : "",
         g->mark ? g->mark : "", g->mark ? "'" : "");
     say(out,

@@ -37,6 +37,8 @@ static void add_next(const struct growth *g, const char *file, const struct styl
                      struct strbuf *out)
 {
     const struct answer *a = &g->places.total;
+    if (not_recorded(a->profile, &(size_t){0}) == RECORDED_NOTHING)
+        return; /* a longer run would not show more */
     strbuf_printf(out, "%snext: tidemark ", style_faint(s));
     if (!g->known && !g->mark) {
         strbuf_puts(out, "run --mark-on FUNCTION ");

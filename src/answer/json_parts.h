@@ -12,10 +12,10 @@
 #include "model/answer.h"
 #include "model/joined_tree.h"
 
-/* Members command, pid, exit_code, signal, complete, duration_ns. */
 /* The 95 % interval of an estimate: {"low_bytes": N, "high_bytes": N}, or null if it is not
  * known. */
 void json_estimate(struct json *j, const char *key, bool known, struct estimate e);
+/* Members command, pid, exit_code, signal, complete, duration_ns. */
 void json_program(struct json *j, const struct recording *r, const struct profile *p);
 /* Member totals. */
 void json_totals(struct json *j, const struct totals *t);
@@ -31,8 +31,9 @@ void json_value(struct json *j, const char *key, struct value v);
 void json_value_if(struct json *j, const char *key, struct value v, bool counted);
 /* Member ignored: bytes and count of everything that was left out, in total and for each reason. */
 void json_ignored(struct json *j, const struct call_tree *t);
-/* Member inherited, for a process that was forked. */
+/* Member attached, for a process that was attached to. */
 void json_attached(struct json *j, const struct profile *p);
+/* Member inherited, for a process that was forked. */
 void json_inherited(struct json *j, const struct profile *p);
 /* Member mapped_by, if a library holds much memory besides the heap. */
 void json_mapped(struct json *j, const struct profile *p);

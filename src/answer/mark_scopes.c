@@ -1,5 +1,6 @@
 #include "answer/mark_scopes.h"
 
+#include "answer/json_parts.h"
 #include "answer/summary.h"
 #include "answer/wrap.h"
 
@@ -37,10 +38,17 @@ static bool add_heading(const void *answer, const struct style *style, struct st
     return true;
 }
 
+static void add_program(const void *answer, struct json *j)
+{
+    const struct mark_scopes *s = answer;
+    json_program(j, s->recording, s->profile);
+}
+
 struct document mark_scopes_document(const struct mark_scopes *s)
 {
     return (struct document){.schema = "tidemark.scopes/1",
                              .key = "scopes",
                              .rows = {COLUMN_DEFS(columns), ITEMS(s->items), .answer = s},
-                             .text = add_heading};
+                             .text = add_heading,
+                             .json = add_program};
 }

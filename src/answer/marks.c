@@ -4,6 +4,7 @@
 
 #include "base/say.h"
 #include "model/mark_scopes.h"
+#include "answer/json_parts.h"
 #include "answer/summary.h"
 #include "base/units.h"
 #include "answer/wrap.h"
@@ -158,10 +159,17 @@ static bool add_heading(const void *answer, const struct style *s, struct strbuf
     return true;
 }
 
+static void add_program(const void *answer, struct json *j)
+{
+    const struct mark_rows *m = answer;
+    json_program(j, m->recording, m->profile);
+}
+
 struct document marks_document(const struct mark_rows *m)
 {
     return (struct document){.schema = "tidemark.marks/1",
                              .key = "marks",
                              .rows = {COLUMN_DEFS(columns), ITEMS(m->rows), .answer = m},
-                             .text = add_heading};
+                             .text = add_heading,
+                             .json = add_program};
 }

@@ -47,8 +47,8 @@ static const struct action {
                {"leaks", WIRE_SCAN, 0, 0, NULL},
                {"pause", WIRE_PAUSE, 0, 0, "paused: allocations are not recorded, frees are"},
                {"resume", WIRE_RESUME, 0, 0, "allocations are recorded again"},
-               {"start", WIRE_START, 0, 0, "recording; this moment is the mark 'started'"},
-               {"stop", WIRE_STOP, 0, 0, "dormant; this moment is the mark 'stopped'"}};
+               {"start", WIRE_START, 0, 0, NULL},
+               {"stop", WIRE_STOP, 0, 0, NULL}};
 
 static int usage(const char *format, const char *what)
 {

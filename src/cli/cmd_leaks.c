@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "model/combined_profile.h"
+#include "model/not_recorded.h"
 #include "answer/leaks.h"
 
 #define TEXT_ENTRIES 10
@@ -169,6 +170,12 @@ static int judge_all(const struct leaks *l, enum fail_on fail)
             unknown, why ? why : "there was no leak scan");
         fputs(text.data, stderr);
         strbuf_release(&text);
+    }
+    if (not_recorded(l->profile, &(size_t){0}) == RECORDED_NOTHING) {
+        fprintf(stderr,
+                "tidemark leaks: process %u was not recorded, so what it lost is not known\n",
+                l->profile->pid);
+        failed |= fail == FAIL_ALL;
     }
     return failed ? EXIT_LOST : 0;
 }

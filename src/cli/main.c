@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/compare_copies.h"
+#include "cli/options.h"
 #include "cli/version.h"
 
 static const struct command {
@@ -86,7 +87,24 @@ static const struct command *command_named(const char *name)
 
 static int say_unknown(const char *name)
 {
-    fprintf(stderr, "tidemark: unknown command '%s'; 'tidemark --help' lists them\n", name);
+    const char *near = NULL;
+    size_t best = strlen(name) / 2; /* a larger distance is no misspelling */
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        size_t d = commands[i].summary ? options_distance(name, commands[i].name) : SIZE_MAX;
+        if (d <= best) {
+            best = d;
+            near = commands[i].name;
+        }
+    }
+    if (*name == '-')
+        fprintf(stderr, "tidemark: '%s' comes before a command; it is tidemark COMMAND [OPTIONS]\n",
+                name);
+    else if (strchr(name, '/') && access(name, X_OK) == 0)
+        fprintf(stderr, "tidemark: '%s' is no command; 'tidemark run %s' records it\n", name, name);
+    else if (near)
+        fprintf(stderr, "tidemark: unknown command '%s'; did you mean %s?\n", name, near);
+    else
+        fprintf(stderr, "tidemark: unknown command '%s'; 'tidemark --help' lists them\n", name);
     return 2;
 }
 

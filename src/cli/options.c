@@ -12,8 +12,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-/* How many letters must be changed to turn one word into the other. */
-static size_t distance(const char *a, const char *b)
+size_t options_distance(const char *a, const char *b)
 {
     size_t row[64], n = strlen(b);
     if (n >= 64)
@@ -39,10 +38,10 @@ static int unknown(const struct option *options, const char *given, const char *
     const char *near = NULL;
     char *word = xstrndup(given, strcspn(given, "="));
     const char *bare = word + strspn(word, "-");
-    size_t best = strlen(bare) / 2; /* a larger distance is no misspelling */
+    size_t best = strlen(bare) / 2 + 1; /* such a distance is no misspelling */
     struct strbuf matches = {0};
     for (const struct option *p = options; p->name; p++) {
-        size_t d = distance(bare, p->name);
+        size_t d = options_distance(bare, p->name);
         if (d < best) {
             best = d;
             near = p->name;

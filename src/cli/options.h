@@ -6,6 +6,7 @@
 #define TIDE_CLI_OPTIONS_H
 
 #include <getopt.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -22,6 +23,10 @@ struct options {
 /* Returns 0: the arguments begin at argv[optind]; 1: the help was printed; -EINVAL and a sentence:
  * wrong usage. */
 int options_parse(const struct options *o, int argc, char **argv, void *context, struct err *err);
+
+/* How many letters must be changed, inserted or removed to make one word of the other; 64 if `b`
+ * has that many or more. */
+size_t options_distance(const char *a, const char *b);
 
 /* Call it after getopt_long returned '?' or ':'. Returns -EINVAL and a sentence: the option is
  * unknown (the sentence names a similar one), is ambiguous, lacks its value, or has a value that it

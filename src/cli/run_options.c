@@ -467,6 +467,10 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct err *
         return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s",
                        getenv("TIDEMARK_OPTIONS"));
     code = options_parse(&options, argc, argv, o, err);
+    if (code < 0 && optind - 1 <= extra) { /* nobody typed it */
+        struct err why = *err;
+        err_set(err, code, "in TIDEMARK_OPTIONS: %s", why.text);
+    }
     if (!code)
         code = check(o, optind < argc, err);
     /* A word that is no option would be run instead of the program. After "--", the options that

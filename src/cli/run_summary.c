@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "analyse/leaks.h"
 #include "answer/findings.h"
+#include "answer/next_command.h"
 #include "answer/notes.h"
 #include "answer/summary.h"
 #include "base/units.h"
@@ -245,10 +246,14 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
         choice.most = READ_BACK_MOST;
         code = read_back(result, file, &choice, &r, &err);
     }
+    struct strbuf word = {0}; /* the file as a word for a shell */
+    next_word(&word, file);
     if (code == -E2BIG)
-        strbuf_printf(b, "  what stands out: tidemark findings %s\n", file);
-    if (code)
+        strbuf_printf(b, "  what stands out: tidemark findings %s\n", word.data);
+    if (code) {
+        strbuf_release(&word);
         return;
+    }
     query_init(&query);
     query.focus.presets = true; /* as tidemark findings does */
     code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
@@ -256,10 +261,10 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)
         shows_mapped |= findings.list.items[i].own->kind == FINDING_MAPPED;
     if (!shows_mapped)
-        add_mapped(b, r, file);
-    add_lost(b, r, file);
+        add_mapped(b, r, word.data);
+    add_lost(b, r, word.data);
     if (code == 0) {
-        add_lost_by_others(b, r, file);
+        add_lost_by_others(b, r, word.data);
         findings_brief(&findings, file, FINDINGS_SHOWN, b);
         if (findings.list.count || findings.cut_lost_blocks)
             findings_next(&findings, file, next);
@@ -267,6 +272,7 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     }
     query_release(&query);
     recording_free(r);
+    strbuf_release(&word);
 }
 
 /* The last line is what to do next. */
@@ -296,12 +302,16 @@ void run_show_summary(const struct session_result *r, bool all)
     if (piped)
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
     else if (r->file) {
-        strbuf_printf(&b, "  written to %s\nnext: ", r->file);
-        if (next.size)
+        strbuf_puts(&b, "  written to ");
+        unit_text(&b, r->file);
+        strbuf_puts(&b, "\nnext: ");
+        if (next.size) {
             strbuf_puts(&b, next.data);
-        else /* when Python has ended, its memory has been freed */
-            strbuf_printf(&b, "tidemark report %s%s", r->file,
-                          p->python_version ? " --metric peak" : "");
+        } else { /* when Python has ended, its memory has been freed */
+            strbuf_puts(&b, "tidemark report ");
+            next_word(&b, r->file);
+            strbuf_puts(&b, p->python_version ? " --metric peak" : "");
+        }
         strbuf_putc(&b, '\n');
     }
     strbuf_release(&next);

@@ -56,6 +56,7 @@ static void put_sample(uint32_t tid, uint32_t stack, uint32_t periods)
     s->tid = tid;
     s->stack = stack;
     s->periods = periods;
+    s->tick = atomic_load_explicit(&h->tick, memory_order_relaxed);
     atomic_store_explicit(&s->number, n + 1, memory_order_release);
 }
 

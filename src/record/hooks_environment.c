@@ -67,6 +67,14 @@ static void make_answer(const char *value)
     answer.path[0] = '\0';
 }
 
+/* Python 2 and the first releases of 3 cannot parse the module. A program that tries to import it, and
+ * goes on without it, does so with them too. */
+static bool too_old(void)
+{
+    uint32_t version = atomic_load(&recorder.header->python_version); /* 0: unknown */
+    return version && version < 0x03060000;
+}
+
 /* The answer is made once and stays, because callers may keep it: there is no second one for
  * another value. */
 static char *with_module(char *value)
@@ -87,7 +95,7 @@ EXPORT char *getenv(const char *name)
 {
     char *value = next.getenv ? next.getenv(name) : scan(name);
     if (UNLIKELY(name[0] == 'P') && atomic_load(&recorder.state) == STATE_LIVE &&
-        strcmp(name, VARIABLE) == 0)
+        strcmp(name, VARIABLE) == 0 && !too_old())
         return with_module(value);
     return value;
 }

@@ -69,11 +69,12 @@ static void tell_name(struct thread *t, const char *name)
         memcpy(padded, name, size);
         memcpy(words, padded, 16);
         name += size;
-        if (!remark_room(t, 3))
+        if (!remark_room(t, 4))
             return;
         event_word(t, WIRE_WORD(WIRE_THREAD_NAME, part, t->tid));
         event_word(t, words[0]);
         event_word(t, words[1]);
+        event_word(t, sys_monotonic_ns());
         event_publish(t);
     }
 }
@@ -115,8 +116,9 @@ static void thread_end(void *arg)
     }
     accounts_rows(t);
     accounts_settle(t);
-    if (remark_room(t, 1)) {
+    if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_END, 0, t->tid));
+        event_word(t, sys_monotonic_ns());
         event_publish(t);
     }
     cpu_timer_end(t);
@@ -253,8 +255,9 @@ static struct thread *thread_adopt(struct thread *t)
 
     accounts_begin(t);
     put_tick(t);
-    if (remark_room(t, 1)) {
+    if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
+        event_word(t, sys_monotonic_ns());
         event_publish(t);
     }
     accounts_begun(t);

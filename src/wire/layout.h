@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 13
+#define WIRE_VERSION 14
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -309,7 +309,7 @@ struct wire_sample {
     uint32_t tid;
     uint32_t stack;
     uint32_t periods; /* of CPU time that it stands for */
-    uint32_t unused;
+    uint32_t tick;    /* when it was taken */
 };
 static_assert(sizeof(struct wire_sample) == 24, "wire ABI");
 #define WIRE_SAMPLES 8192u
@@ -363,11 +363,11 @@ enum wire_kind {
     /* Tick: what follows happened at or after it | the highest heap total before it, or 0. */
     WIRE_TICK,
     WIRE_SEQUENCE, /* number of what follows among all threads (see below) */
-    /* Tid: what follows belongs to this thread; detail = 1: which has ended before. */
+    /* Tid: what follows belongs to this thread; detail = 1: which has ended before | time. */
     WIRE_THREAD_BEGIN,
-    WIRE_THREAD_END,  /* tid */
-    WIRE_THREAD_NAME, /* tid | 16 bytes of name, detail: at 16 * that. The first ones replace its
-                          earlier name */
+    WIRE_THREAD_END,  /* tid | time */
+    WIRE_THREAD_NAME, /* tid | 16 bytes of name, detail: at 16 * that | time. The first ones
+                          replace its earlier name */
     WIRE_PAD,         /* nothing more in this chunk */
     WIRE_FORK, /* number: the process is about to fork for the number-th time | what was freed by
                   then of what it had inherited itself: blocks | bytes */
@@ -454,7 +454,7 @@ static inline unsigned wire_record_words(unsigned kind)
     static const uint8_t words[16] = {
         [WIRE_NOTHING] = 1,      [WIRE_ROW_SMALL] = 2,  [WIRE_ROW] = 7,         [WIRE_GROWTH] = 6,
         [WIRE_MAP] = 3,          [WIRE_UNMAP] = 3,      [WIRE_TICK] = 2,        [WIRE_SEQUENCE] = 1,
-        [WIRE_THREAD_BEGIN] = 1, [WIRE_THREAD_END] = 1, [WIRE_THREAD_NAME] = 3, [WIRE_PAD] = 1,
+        [WIRE_THREAD_BEGIN] = 2, [WIRE_THREAD_END] = 2, [WIRE_THREAD_NAME] = 4, [WIRE_PAD] = 1,
         [WIRE_FORK] = 3,         [WIRE_NOTE] = 16,
     };
     return words[kind];

@@ -52,9 +52,9 @@ def as_root():
 
 # Where the recording goes
 
-def saved_elsewhere(t, folder):
+def saved_elsewhere(t, folder, why="cannot write"):
     """The recording could not be where it should; it is in $TMPDIR, and one line says so."""
-    one_line(t, "cannot write", "saved as")
+    one_line(t, why, "saved as")
     found = glob.glob(os.path.join(folder, "*"))
     t.equal("files in TMPDIR", len(found), 1)
     if found:
@@ -74,6 +74,20 @@ def test_full_device(t):
     t.equal("the program's status", t.status, 7)
     saved_elsewhere(t, spare)
     t.true("/dev/full is what it was", stat.S_ISCHR(os.stat("/dev/full").st_mode))
+
+
+DID_NOT_TAKE = {"exit 3": "(status 3)", "cat >/dev/full": "(status 1)", "kill -9 $$": "(killed by signal 9)",
+                "no-such-command": "(status 127)", "long": "(status 4)"}
+
+
+@cases(command=tuple(DID_NOT_TAKE))
+def test_command_that_does_not_take_it(t, command):
+    """The recording is saved as if a file could not be written."""
+    spare = spare_folder(t)
+    line = "exec 2>&-; " + ("true %s; exit 4" % (400 * "x") if command == "long" else command)
+    t.run("run", "--quiet", "-o", "|" + line, "--", *known(t), env={"TMPDIR": spare})
+    t.equal("the program's status", t.status, 7)
+    saved_elsewhere(t, spare, "did not take the recording " + DID_NOT_TAKE[command])
 
 
 def test_full_disk(t):
@@ -222,7 +236,7 @@ def test_collector_that_cannot_even_answer(t):
     opened(t)
     t.equal("exit status", tool.wait(), 7)
     notes = t.report(profile)["notes"]
-    t.true("a note", any(n.startswith("1 processes were not recorded") for n in notes), notes)
+    t.true("a note", "nothing was recorded of sh: the collector had no file descriptor" in notes[0], notes)
 
 
 # Processes that stand still
@@ -306,7 +320,7 @@ def test_collector_stopped_and_a_child_begins(t):
     t.equal("the child's status", t.stdout, "5\n")
     report = t.report(profile)
     t.equal("recorded", [p["command"][0] for p in report["processes"]], ["sh"])
-    t.true("a note", any("1 processes were not recorded" in n and "--on-full=drop" in n for n in report["notes"]), report["notes"])
+    t.true("a note", any("1 process was not recorded" in n and "--on-full=drop" in n for n in report["notes"]), report["notes"])
 
 
 @cases(how=("STOP", "TSTP"))

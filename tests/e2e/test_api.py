@@ -256,6 +256,8 @@ def test_scopes_and_pauses(t, cc):
     profile = t.record(program)
     longest = "a name of sixty bytes, which is one more than a scope can have.."
     rows = marks(t, profile)
+    notes = t.report(profile)["notes"]
+    t.equal("no frees are mentioned where there were none", notes, ["recording was paused for a while: allocations made then are not counted"])
     t.equal("marks", names(rows), ["outer#1", "inner#1", "inner.end#1", "outer.end#1", "after pauses#1",
                                    longest[:63] + "#1", longest[:59] + ".end#1"])
     kept = [t.row(t.report(profile, "total", "--at", name), "kept") for name in names(rows[:5])]

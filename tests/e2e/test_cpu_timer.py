@@ -2,7 +2,7 @@
 import math
 import os
 
-from harness import PROGRAMS, bare, cases
+from harness import PROGRAMS, ROOT, bare, cases
 from test_python_stacks import VERSIONS, interpreter
 
 PARTS = {"six": 0.6, "three": 0.3, "one": 0.1}
@@ -101,7 +101,7 @@ def test_interrupted_calls_are_restarted(t, call):
     program = t.build("blocking_calls.c", "-O1", "-pthread")
     t.plain(program, call, "1", "0")
     t.equal("status without signals", t.status, 0)
-    t.record(program, call, "1", "100", opts=("--cpu=timer",))
+    t.record(program, call, "1", "100", opts=TIMER)
     t.equal("calls that ended with EINTR", int(t.stdout.split()[1]), 0)
 
 
@@ -161,3 +161,17 @@ def test_forbidden(t):
 def test_wrong_usage(t, wrong):
     t.run("run", *wrong, "--", "/bin/true")
     t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (2, 1))
+
+
+def test_at_marks(t):
+    """A sample counts between the two marks between which it was taken, however many marks one pass of the collector reads."""
+    events = 40
+    profile = t.record(t.build("sampled_marks.c", "-O1", "-I", os.path.join(ROOT, "include")), str(events), opts=TIMER)
+    found = {"touched": 0, "spun": 0, "begin": 0}
+    for i in range(1, events + 1):
+        for since, at in (("begin#%d", "touched#%d"), ("touched#%d", "spun#%d")):
+            found[at[:-3]] += t.total(t.report(profile, "cpu", "--since", since % i, "--at", at % i), "spin")[1]
+        found["begin"] += t.total(t.report(profile, "cpu", "--since", "spun#%d" % i, "--at", "begin#%d" % (i + 1)), "spin")[1]
+    every = t.total(t.report(profile, "cpu"), "spin")[1]
+    t.true("samples", every >= 10, every)
+    t.equal("by the mark after them", found, {"touched": 0, "spun": every, "begin": 0})

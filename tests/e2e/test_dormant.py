@@ -57,6 +57,22 @@ def test_start_and_stop(t):
     t.consistent(profile)
 
 
+def test_start_and_stop_say_what_was_done(t):
+    """One that changes nothing makes no mark, and does not say that it did."""
+    profile = t.file("x.tide")
+    tool = begin(t, profile)
+    tell(t, tool, "a1")  # it runs
+    said = []
+    for action in ("start", "pause", "start", "resume", "stop", "stop", "start"):
+        ctl(t, tool, action)
+        said.append(t.stdout)
+    end(t, tool)
+    t.equal("already", [said[0], said[5]], ["it was recording already; no mark was made\n", "it was dormant already; no mark was made\n"])
+    t.equal("in a pause", said[2], "it is paused: 'resume' continues; no mark was made\n")
+    t.equal("done", [said[4], said[6]], ["dormant; this moment is the mark 'stopped'\n", "recording; this moment is the mark 'started'\n"])
+    t.equal("marks", [m["label"] for m in t.ask(profile, "marks")["marks"]], ["stopped", "started"])
+
+
 def test_never_started(t):
     profile = t.file("x.tide")
     tool = begin(t, profile, "--dormant")

@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from harness import PROGRAMS, Skipped, bare, cases, line_of
+from harness import PROGRAMS, ROOT, Skipped, bare, cases, line_of
 from unprivileged import AS_NOBODY, give_to_nobody
 
 PAGE = 4096
@@ -40,6 +40,28 @@ def test_first_touches(t, threads, opt):
     by_thread = t.report(profile, "faults", "--by", "thread")["rows"]
     t.equal("threads", sum(r.get("threads", 1) for r in by_thread), threads)
     t.true("each thread its own", all(r["self_count"] >= pages * r.get("threads", 1) for r in by_thread), by_thread)
+
+
+def test_at_marks(t):
+    """A sample counts before a mark if it was taken before it, however late the collector reads it."""
+    events = 30
+    program = t.build("sampled_marks.c", "-O1", "-I", os.path.join(ROOT, "include"))
+    profile = t.record(program, str(events), opts=("--faults", "--cpu=wall"))
+
+    def gained(metric, function, since, at):
+        return t.row(t.report(profile, metric, "--since", since, "--at", at), function)
+
+    for i in range(1, events + 1):
+        begin, touched, spun, end = "begin#%d" % i, "touched#%d" % i, "spun#%d" % i, "begin#%d" % (i + 1)
+        pages = 10 if i % 3 else 20
+        t.equal("pages at event %d" % i, gained("faults", "touch", begin, touched)["self_count"], pages)
+        t.equal("pages before the next", gained("faults", "touch", touched, end)["self_count"], 0)
+        if i % 10:
+            continue
+        spins = [gained("cpu", "spin", *window)["total_bytes"] / 1e6 for window in ((begin, touched), (touched, spun), (spun, end))]
+        t.true("5 ms of spin at event %d, give or take a sample" % i, spins[0] == spins[2] == 0 and 3.5 < spins[1] < 6.5, spins)
+        rests = [gained("waiting", "rest", *window)["total_bytes"] / 1e6 for window in ((begin, touched), (touched, spun), (spun, end))]
+        t.true("2 ms of rest at event %d" % i, rests[0] == rests[1] == 0 and rests[2] >= 1.9, rests)
 
 
 def test_where_it_was_called(t):

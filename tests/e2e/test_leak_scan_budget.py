@@ -65,3 +65,12 @@ def test_words(t):
     t.true("refused", t.status == 2 and "--scan takes 'auto', 'full' or 'off', not 'some'" in t.stderr, t.stderr)
     found = scans(t, t.record(t.build("scanned.c", "-O1", "-I", os.path.join(ROOT, "include")), "exit", opts=("--scan=off",)))
     t.true("off", "--no-scan (--scan=off)" in found[0].reason, found[0].reason)
+
+
+def test_memory_that_was_never_touched_takes_no_time(t):
+    """12 GiB, of which 64 KiB are touched: reading it all as zeros took a second for each GiB, while the program was stopped."""
+    profile, seconds = used(lambda: t.record(t.build("sparse.c", "-O1", "-fno-builtin")))
+    sizes = scans(t, profile)[-1].sizes()
+    t.equal("pointers in the middle and at the end", [sizes["reachable"].count(n) for n in (1001, 1002, 1 << 30, 512 << 10)], [8, 8, 8, 8192])
+    t.equal("lost", sizes["lost"], [1003] * 3)
+    t.true("processor time: %.2f s" % seconds, seconds < 2)

@@ -37,6 +37,27 @@ def test_static_program(t, how):
     t.equal("exit code", report["exit_code"], 3)
 
 
+@cases(how=("static", "only"))
+def test_no_answer_calls_it_good(t, how):
+    """Nothing was examined, so nothing is said to be free of leaks, stable or complete."""
+    program = t.build("ends.c", "-O1", *(["-static"] if how == "static" else []))
+    profile = t.record(program, "return", opts=["--only", "no-such-name"] if how == "only" else [], status=3)
+    why = "statically linked" if how == "static" else "what --only asks for"
+    report, findings, growth = t.report(profile), t.ask(profile, "findings"), t.ask(profile, "growth")
+    t.equal("complete", [a["complete"] for a in (report, findings, growth)], [False] * 3)
+    t.equal("clean", (findings["clean"], findings["basis"]), (False, "not recorded"))
+    t.equal("verdict", growth["verdict"], None)
+    t.true("its reason", why in growth["answer"] and "longer" not in growth["answer"], growth["answer"])
+    for command in ("report", "leaks", "findings"):
+        t.run(command, profile)
+        t.true(command + " says that nothing was recorded", "not recorded: " in t.stdout and why in " ".join(t.stdout.split()), t.stdout)
+        t.true(command + " does not say that all is well", "othing was lost" not in t.stdout and "worth your time" not in t.stdout, t.stdout)
+    for option, status in (("--fail", 0), ("--fail=all", 3)):
+        t.run("leaks", profile, option)
+        t.equal("status of leaks " + option, t.status, status)
+        t.true("leaks %s says that it is not known" % option, "was not recorded, so what it lost is not known" in t.stderr, t.stderr)
+
+
 def test_script_of_a_static_interpreter(t):
     script = t.file("script")
     with open(script, "w") as out:

@@ -6,7 +6,7 @@ import subprocess
 from harness import ROOT, cases
 
 API = ("-I", os.path.join(ROOT, "include"))
-COMMANDS = ("report", "leaks", "threads", "peaks", "growth", "maps", "findings", "tree", "annotate")
+COMMANDS = ("report", "leaks", "marks", "threads", "peaks", "growth", "maps", "findings", "tree", "annotate")
 
 
 def largest(report):

@@ -363,6 +363,14 @@ def test_interpreters_that_are_not_what_they_seem(t):
                notes)
 
 
+def test_module_is_not_for_old_interpreters(t):
+    """They cannot parse it: a program that goes on without the module would end with a SyntaxError."""
+    for flags, offered in ((['-DOLD="2.7.18 (default, ..."'], False), (['-DOLD="3.5.10 (default, ..."'], False),
+                           (['-DOLD="3.6.15 (default, ..."'], True), ([], True)):
+        t.record(t.build("fake_python.c", "-rdynamic", "-DVERSION=0x030d00f0", *flags), status=3)
+        t.equal("PYTHONPATH of %s" % flags, t.stdout.rstrip("\n").endswith("/bindings/python"), offered)
+
+
 def test_turned_off(t):
     program = t.file("x.py")
     with open(program, "w") as out:

@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import shlex
 import socket
 
 from harness import cases
@@ -104,6 +105,34 @@ def test_usage_is_2(t, arguments):
     one_line(t, arguments, 2)
 
 
+@cases(size=(250, 225))
+def test_name_that_is_too_long(t, size):
+    """The temporary name beside it is longer. It is refused before the program runs, not after."""
+    one_line(t, ("run", "--quiet", "-o", size * "z" + ".tide", "--", "/usr/bin/touch", t.file("ran")), 125, "too long", "-o")
+    t.equal("the program did not run", os.path.exists(t.file("ran")), False)
+    t.run("run", "--quiet", "-o", 200 * "z" + ".tide", "--", "/bin/true")
+    t.equal("200 letters", (t.status, written(t)), (0, [200 * "z" + ".tide"]))
+
+
+@cases(name=("with space.tide", "it's.tide", "a\nb.tide", "\x1b[31m.tide"))
+def test_odd_names_in_the_summary(t, name):
+    """What it names can be pasted into a shell; control characters do not reach the terminal."""
+    t.run("run", "-o", name, "--", program(t))
+    t.equal("no control characters", [c for c in t.stderr if ord(c) < 32 and c != "\n"], [])
+    lines = t.stderr.splitlines()
+    t.equal("lines of 'written to' and 'next:'", [sum(s.startswith(w) for s in lines) for w in ("  written to ", "next: tidemark ")], [1, 1])
+    for command in re.findall(r"tidemark (?:report|leaks|findings) .*", t.stderr):
+        if name.isprintable():
+            t.equal("the name in " + command, shlex.split(command)[2], name)
+
+
+@cases(given=("reprot", "lekas", "finding", "/bin/true", "--json", "bogus"))
+def test_commands_that_do_not_exist(t, given):
+    right = {"reprot": "did you mean report?", "lekas": "did you mean leaks?", "finding": "did you mean findings?",
+             "/bin/true": "tidemark run /bin/true", "--json": "tidemark COMMAND", "bogus": "tidemark --help"}
+    one_line(t, (given, "x.tide"), 2, "'%s'" % given, right[given])
+
+
 def test_values_are_refused_by_the_name_of_their_option(t):
     one_line(t, ("run", "--push", "localhost", "--", "/bin/true"), 2, "--push takes a URL")
     one_line(t, ("view", t.record(program(t)), "--limit", "10 MiB"), 2, "--limit '10 MiB'", "peak 500 MiB")
@@ -170,7 +199,8 @@ def test_help_and_version(t, command):
             % os.uname().machine, stdout), stdout)
 
 
-@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "'))
+@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "', "--quite", "--quiet --scan=some",
+                "--interval x --quiet"))
 def test_wrong_options_in_the_environment(t, options):
     """None of them is taken for the program to run."""
     stdout, stderr, status = t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options})

@@ -27,6 +27,16 @@ def test_many_short_threads(t):
     t.equal("total", t.total(t.report(profile, "total"), "shortly"), (600 * count, 3 * count))
 
 
+def test_times_of_short_threads(t):
+    """They are the thread's own, however late the collector reads of it: threads run one after another here."""
+    found = t.ask(t.record(t.build("short_threads.c", "-O1"), "300"), "threads")
+    rows = sorted((r for r in found["threads"] if r["tid"] != found["pid"]), key=lambda r: r["start_ns"])
+    t.equal("threads", len(rows), 300)
+    t.equal("begin before they end", [r for r in rows if not 0 < r["start_ns"] < r["end_ns"] <= found["duration_ns"]], [])
+    t.equal("one after another", [a["end_ns"] for a, b in zip(rows, rows[1:]) if a["end_ns"] > b["start_ns"]], [])
+    t.equal("three blocks in its life", [r for r in rows if abs(r["allocations_per_second"] * (r["end_ns"] - r["start_ns"]) / 3e9 - 1) > 1e-6], [])
+
+
 def test_thread_names(t):
     profile = t.record(t.build("thread_names.c", "-O1"))
     rows = t.report(profile, "live", "--by", "thread", "--within", "^leak$")["rows"]

@@ -226,6 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < 4; i++) { /* so that the input need not find out how to begin */
         uint64_t position = 0;
         put(&t->readers.items[i], &position, WIRE_WORD(WIRE_THREAD_BEGIN, 0, 100 + i));
+        put(&t->readers.items[i], &position, 1000000 + i);
         t->readers.items[i].ring->owner = (i + 1) * WIRE_ACCOUNT_OWNER;
         t->readers.items[i].ring->dirty = WIRE_LAST;
         t->readers.items[i].ring->written = i < 3 ? position : 0;

@@ -4,9 +4,12 @@
  * objects.
  *
  * -DCOOKIE makes it look like one that publishes its offsets, -DFREE_THREADED like one without a
- * lock, -DOLD="2.7.18 (..." like one that has no _PyRuntime, and tells that version. Allocates 100 blocks of 100 bytes and ends with 3.
+ * lock, -DOLD="2.7.18 (..." like one that has no _PyRuntime, and tells that
+ * version. Allocates 100 blocks of 100 bytes, prints the PYTHONPATH that getenv returns, and ends
+ * with 3.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "known.h"
@@ -82,6 +85,10 @@ SITE void allocates(void)
 
 int main(void)
 {
+    const char *path;
+
     allocates();
+    path = getenv("PYTHONPATH");
+    puts(path ? path : "none");
     return 3;
 }

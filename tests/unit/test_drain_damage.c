@@ -449,10 +449,10 @@ static void test_rows_that_were_read_before(void **state)
     a->bytes = 20;
     a->next_dirty = WIRE_LAST;
     atomic_store(&r[0].shared->dirty, number);
-    drain_counters(t, 1);
+    drain_counters(t);
     assert_u64_equal(t->ledger.live.bytes, 20);
     assert_int_equal(t->accounts.shown.count, 1);
-    drain_counters(t, 1);
+    drain_counters(t);
     assert_u64_equal(t->ledger.live.bytes, 20);
     row(&r[0], number, 3, 30, 0);
     atomic_store(&r[0].shared->dirty, WIRE_LAST);

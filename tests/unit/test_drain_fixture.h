@@ -64,14 +64,19 @@ static inline void tick_to(struct ring *r, uint64_t tick)
 }
 
 /* A new thread has accounts of its own. */
-static inline void begin(struct ring *r, uint32_t tid)
+static inline void begin_at(struct ring *r, uint32_t tid, uint64_t monotonic_ns)
 {
     static uint32_t owners;
     r->shared->owner = 0;
     r->shared->dirty = WIRE_LAST;
-    record(r, 1, WIRE_WORD(WIRE_THREAD_BEGIN, 0, tid), 0, 0, 0);
+    record(r, 2, WIRE_WORD(WIRE_THREAD_BEGIN, 0, tid), monotonic_ns, 0, 0);
     r->shared->owner_from = r->shared->written;
     r->shared->owner = ++owners * WIRE_ACCOUNT_OWNER;
+}
+
+static inline void begin(struct ring *r, uint32_t tid)
+{
+    begin_at(r, tid, 0);
 }
 
 /* An account in the first window, as the program writes to it. */
@@ -140,7 +145,7 @@ static inline void name(struct ring *r, uint32_t tid, const char *text)
 {
     uint64_t words[2] = {0};
     memcpy(words, text, strlen(text) < 16 ? strlen(text) : 16);
-    record(r, 3, WIRE_WORD(WIRE_THREAD_NAME, 0, tid), words[0], words[1], 0);
+    record(r, 4, WIRE_WORD(WIRE_THREAD_NAME, 0, tid), words[0], words[1], 0);
 }
 
 /* The slots of the stack tree, those of its first window. */
@@ -173,7 +178,7 @@ static inline struct target *target_open(struct ring rings[3])
         rings[i] = ring_of(t, i);
         begin(&rings[i], 100 + i);
     }
-    assert_u64_equal(target_drain(t, 0), 3);
+    assert_u64_equal(target_drain(t, 0), 3 * wire_record_words(WIRE_THREAD_BEGIN));
     return t;
 }
 

@@ -1,6 +1,8 @@
 /* The interval log: what goes into it comes out, however often neighbours are merged. */
 #include "unit.h"
 
+#include <time.h>
+
 #include "collect/counting/interval_log.h"
 #include "store/rows.h"
 
@@ -262,12 +264,93 @@ static void test_many_rows(void **state)
     ledger_release(&l);
 }
 
+/* Rows that come after their interval has ended at a mark are in that interval. */
+static void test_late_rows(void **state)
+{
+    (void)state;
+    struct ledger l;
+    struct interval_log t;
+    uint32_t tick = 0;
+    open_accounts(&l);
+    interval_log_init(&t, LENGTH);
+    assert_false(interval_log_ended(&t, 0, &tick));
+    for (uint32_t n = 1; n <= 5; n++) {
+        ledger_sample(&l, n, 1, 4096, COLUMNS);
+        interval_log_close(&t, &l, n * 100, n, n == 2 || n == 4);
+    }
+    /* The fifth interval ends at no mark. */
+    static const struct {
+        uint64_t time_ns;
+        uint32_t tick;
+    } times[] = {{0, 1}, {99, 1}, {100, 2}, {350, 4}, {399, 4}, {400, 0}, {450, 0}, {501, 0}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        bool ended = interval_log_ended(&t, times[i].time_ns, &tick);
+        assert_int_equal(ended ? tick : 0, times[i].tick);
+    }
+    struct strbuf rows = {0};
+    uint32_t previous = UINT32_MAX;
+    for (uint32_t site = 3; site <= 4; site++) {
+        struct row row = {.site = site};
+        row.columns[COL_ALLOCS] = 7;
+        row.columns[COL_BYTES] = row.columns[COL_USABLE] = UINT64_C(7) * 4096;
+        ledger_sample_late(&l, site, 7, UINT64_C(7) * 4096);
+        row_put(&rows, &previous, &row, &l.accounts.items[site].unit);
+    }
+    size_t bytes = t.bytes;
+    interval_log_add(&t, &l, 4, &rows);
+    assert_true(t.bytes > bytes);
+    assert_u64_equal(l.live.bytes, 0); /* samples are no blocks */
+    struct sums before = add_up(&t, &l, 300), after = add_up(&t, &l, 400);
+    assert_u64_equal(before.columns[3][COL_ALLOCS], 1);
+    assert_u64_equal(before.columns[4][COL_ALLOCS], 0);
+    assert_u64_equal(after.columns[3][COL_ALLOCS], 8);
+    assert_u64_equal(after.columns[4][COL_ALLOCS], 8);
+    assert_u64_equal(after.columns[4][COL_BYTES], 8 * 4096);
+    strbuf_release(&rows);
+    interval_log_release(&t);
+    ledger_release(&l);
+}
+
+/* Marks beyond those that are kept are counted, and cost no more than the others: merging neighbours
+ * does not visit all that are kept. */
+static void test_more_marks_than_are_kept(void **state)
+{
+    (void)state;
+    enum { MORE = 200000 };
+    struct ledger l;
+    struct interval_log t;
+    open_accounts(&l);
+    interval_log_init(&t, LENGTH);
+    clock_t before = clock();
+    for (uint32_t n = 1; n <= INTERVAL_LOG_KEPT + MORE; n++) {
+        ledger_alloc(&l, n % SITES, 1, 1, false);
+        interval_log_close(&t, &l, n, n, true);
+    }
+    assert_true(clock() - before < 10 * CLOCKS_PER_SEC); /* a minute if all are visited */
+    assert_u64_equal(t.kept, INTERVAL_LOG_KEPT);
+    assert_u64_equal(t.not_kept, MORE);
+    assert_true(t.slices.count < INTERVAL_LOG_KEPT + INTERVAL_LOG_MAX);
+    interval_log_not_marked(&t, 1000);
+    interval_log_settle(&t, &l);
+    struct sums sums = add_up(&t, &l, UINT64_MAX);
+    uint64_t allocations = 0;
+    for (uint32_t i = 0; i < SITES; i++)
+        allocations += sums.columns[i][COL_ALLOCS];
+    assert_u64_equal(allocations, INTERVAL_LOG_KEPT + MORE);
+    interval_log_release(&t);
+    ledger_release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_are_kept),   cmocka_unit_test(test_length_doubles),
-        cmocka_unit_test(test_quiet_intervals), cmocka_unit_test(test_settle),
+        cmocka_unit_test(test_sums_are_kept),
+        cmocka_unit_test(test_length_doubles),
+        cmocka_unit_test(test_quiet_intervals),
+        cmocka_unit_test(test_settle),
         cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_late_rows),
+        cmocka_unit_test(test_more_marks_than_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

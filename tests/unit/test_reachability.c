@@ -38,6 +38,16 @@ static void run(void)
     reachability_run(&made);
 }
 
+/* Only the words from 20000 to 30000 are there. */
+static struct address_range next_there(void *context, struct address_range range)
+{
+    (void)context;
+    uint64_t start = range.start > AT(20000) ? range.start : AT(20000);
+    uint64_t end = range.end < AT(30000) ? range.end : AT(30000);
+    return start < end ? (struct address_range){start, end}
+                       : (struct address_range){range.end, range.end};
+}
+
 static enum reach state(size_t word)
 {
     uint32_t i = 0;
@@ -385,6 +395,31 @@ static int end(void **unused)
     return 0;
 }
 
+/* What is not there is not read, in large blocks and between them. */
+static void test_memory_that_is_not_there(void **unused)
+{
+    (void)unused;
+    begin();
+    add(16, 50000);  /* a large block, there in part */
+    add(50100, 100); /* small ones */
+    add(50300, 10);
+    add(50400, 10);
+    image[0] = AT(16);
+    image[19999] = AT(50100); /* not there */
+    image[20000] = AT(50300);
+    image[29999] = AT(50400);
+    reachability_ready(&made, read_image, NULL);
+    made.next = next_there;
+    reachability_word(&made, image[0]);
+    reachability_from(&made, AT(60000), AT(60100), false);
+    reachability_note(&made);
+    reachability_run(&made);
+    assert_int_equal(state(16), REACH_REACHABLE);
+    assert_int_equal(state(50100), REACH_LOST);
+    assert_int_equal(state(50300), REACH_REACHABLE);
+    assert_int_equal(state(50400), REACH_REACHABLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_odd_tables),
         cmocka_unit_test(test_against_the_definition),
         cmocka_unit_test(test_many_parts),
+        cmocka_unit_test(test_memory_that_is_not_there),
         cmocka_unit_test(test_address_set),
     };
     return cmocka_run_group_tests(tests, NULL, end);

@@ -62,8 +62,7 @@ static unsigned next_record(struct target *t, struct reader *r, uint64_t w[WIRE_
  * Reads a ring's records, not beyond tick `limit` nor sequence number `until`; at least one if
  * there is any.
  */
-static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint64_t until,
-                       uint64_t now_ns)
+static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint64_t until)
 {
     while (r->at < r->head) {
         uint64_t w[WIRE_RECORD_MAX];
@@ -102,7 +101,7 @@ static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint6
             inherit_fork(t, (uint32_t)w[0]);
             break;
         default:
-            record_thread(t, r, w, now_ns);
+            record_thread(t, r, w);
             break;
         }
         if (r->tick > limit || r->sequence > until)
@@ -113,7 +112,7 @@ static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint6
 }
 
 /* Reads what is due up to a tick, always from the ring that is furthest behind in sequence. */
-static void drain_until(struct target *t, uint32_t limit, uint64_t now_ns)
+static void drain_until(struct target *t, uint32_t limit)
 {
     for (;;) {
         struct reader *behind = NULL;
@@ -134,7 +133,7 @@ static void drain_until(struct target *t, uint32_t limit, uint64_t now_ns)
         }
         if (!due)
             return;
-        drain_some(t, behind, limit, until, now_ns);
+        drain_some(t, behind, limit, until);
     }
 }
 
@@ -195,7 +194,7 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 /* Reads, at the end of an interval, what threads have counted that have not noticed it yet. A
  * thread that is just noticing it writes rows, which are read then; false: a thread is still
  * writing. */
-static bool read_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
+static bool read_accounts(struct target *t, uint32_t tick)
 {
     bool again = true;
     for (unsigned tries = 0; tries < LOOKS && again; tries++) {
@@ -209,17 +208,17 @@ static bool read_accounts(struct target *t, uint32_t tick, uint64_t now_ns)
         }
         if (again) {
             find_heads(t);
-            drain_until(t, tick, now_ns);
+            drain_until(t, tick);
         }
     }
     accounts_take_counters(t);
     return !again;
 }
 
-void drain_counters(struct target *t, uint64_t now_ns)
+void drain_counters(struct target *t)
 {
     if (t->header)
-        read_accounts(t, t->tick, now_ns);
+        read_accounts(t, t->tick);
 }
 
 uint64_t drain_rings(struct target *t, uint64_t now_ns)
@@ -247,9 +246,9 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     for (size_t i = 0; i < t->boundaries.count; i++) {
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
-        drain_until(t, b->tick, b->time_ns);
-        if (puts_off(t, i, now_ns) || (!read_accounts(t, b->tick, b->time_ns) && t->patient &&
-                                       now_ns - b->time_ns < TELLING_NS)) {
+        drain_until(t, b->tick);
+        if (puts_off(t, i, now_ns) ||
+            (!read_accounts(t, b->tick) && t->patient && now_ns - b->time_ns < TELLING_NS)) {
             held = t->boundaries.count - i;
             memmove(t->boundaries.items, b, held * sizeof *b);
             break;
@@ -266,7 +265,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
      * written. */
     uint32_t made = atomic_load(&t->header->tick);
     uint32_t limit = held ? t->boundaries.items[0].tick : t->tick;
-    drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX, now_ns);
+    drain_until(t, held || made - t->tick - 1 < INT32_MAX ? limit : UINT32_MAX);
     realloc_chains_settle(t);
     accounts_take_unknown(t);
     heap_peak_watch(t, now_ns);

@@ -66,8 +66,8 @@ static void merge_pair(struct interval_log *t, size_t i, const struct units *uni
 static void merge_neighbours(struct interval_log *t, const struct ledger *l)
 {
     const struct units units = units_of(l);
-    size_t n = 0;
-    for (size_t i = 0; i < t->slices.count; i++, n++) {
+    size_t n = t->kept_first;
+    for (size_t i = n; i < t->slices.count; i++, n++) {
         if (i + 1 < t->slices.count && !t->slices.items[i].kept) {
             merge_pair(t, i, &units);
             t->slices.items[n] = t->slices.items[i++];
@@ -76,6 +76,8 @@ static void merge_neighbours(struct interval_log *t, const struct ledger *l)
         }
     }
     t->slices.count = n;
+    while (t->kept_first < n && t->slices.items[t->kept_first].kept)
+        t->kept_first++;
 }
 
 static bool has_too_many_rows(const struct interval_log *t, const struct ledger *l)
@@ -119,6 +121,7 @@ void interval_log_not_marked(struct interval_log *t, uint32_t tick)
     if (i && t->slices.items[i - 1].tick == tick && t->slices.items[i - 1].kept) {
         t->slices.items[i - 1].kept = false;
         t->kept--;
+        t->kept_first = i - 1 < t->kept_first ? i - 1 : t->kept_first;
     }
 }
 
@@ -129,11 +132,38 @@ size_t interval_log_find(const struct interval_log *t, uint32_t tick)
     return at < t->slices.count ? at + 1 : at;
 }
 
+bool interval_log_ended(const struct interval_log *t, uint64_t time_ns, uint32_t *tick)
+{
+    size_t at; /* index of the first that ends later */
+    if (time_ns >= t->marked_ns)
+        return false;
+    BISECT(at, t->slices.count, t->slices.items[at].interval.end_ns <= time_ns);
+    if (at == t->slices.count)
+        return false;
+    *tick = t->slices.items[at].tick;
+    return true;
+}
+
+void interval_log_add(struct interval_log *t, const struct ledger *l, uint32_t tick,
+                      const struct strbuf *rows)
+{
+    const struct units units = units_of(l);
+    size_t at = interval_log_find(t, tick);
+    struct slice *s = &t->slices.items[at - 1]; /* merged with the next one meanwhile, or itself */
+    struct strbuf sum = {0};
+    rows_merge(&sum, &s->row_count, &s->rows, rows, &units);
+    t->bytes += sum.size - s->rows.size;
+    strbuf_release(&s->rows);
+    s->rows = sum;
+}
+
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
                         bool kept)
 {
     struct slice *s = vec_push(&t->slices);
+    bool marked = kept;
     kept = kept && t->kept < INTERVAL_LOG_KEPT;
+    t->not_kept += marked && !kept;
     if (t->slices.count > 1 && s[-1].interval.end_ns > end_ns)
         end_ns = s[-1].interval.end_ns; /* a mark's time is the program's, others are ours */
     *s = (struct slice){.interval = {.end_ns = end_ns,
@@ -148,6 +178,8 @@ void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_n
                         .live_blocks = ledger_now(l).blocks,
                         .allocations = l->allocations};
     t->kept += kept;
+    if (kept)
+        t->marked_ns = end_ns;
     uint32_t previous = UINT32_MAX;
     sort_dirty(l);
     size_t rows = s->row_count = l->deltas.dirty.count;

@@ -47,6 +47,9 @@ struct interval_log {
     uint64_t next_end_ns; /* when the open interval is due to end */
     bool crowded;         /* rows have taken more than INTERVAL_LOG_ROOM */
     size_t kept;          /* number of slices that are kept */
+    size_t kept_first;    /* so many slices at the beginning are all kept: none can be merged */
+    size_t not_kept;      /* number of marks for which there was no room in INTERVAL_LOG_KEPT */
+    uint64_t marked_ns;   /* the end of the last slice that was kept */
 };
 
 void interval_log_init(struct interval_log *t, uint64_t length_ns);
@@ -54,6 +57,12 @@ void interval_log_release(struct interval_log *t);
 /* Ends the open interval at `end_ns`: takes the ledger's deltas and clears them. */
 void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_ns, uint32_t tick,
                         bool kept);
+/* Is this the time of an interval that has ended, before or at a mark? Then *tick is that of the
+ * interval. */
+bool interval_log_ended(const struct interval_log *t, uint64_t time_ns, uint32_t *tick);
+/* Adds packed rows to the interval with this tick. */
+void interval_log_add(struct interval_log *t, const struct ledger *l, uint32_t tick,
+                      const struct strbuf *rows);
 /* Notes that the interval with this tick did not end at a mark after all. */
 void interval_log_not_marked(struct interval_log *t, uint32_t tick);
 /* The number of intervals up to the end of the interval with this tick. */

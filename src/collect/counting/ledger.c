@@ -318,21 +318,26 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
     after_growth(l, m);
 }
 
-void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
-                   enum column kind)
+void ledger_sample_late(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount)
 {
     struct account *a = &l->accounts.items[account];
     struct site_amounts *m = amounts_of(l, a);
-    uint64_t *delta = delta_of(l, a);
     if (!a->has_unit) {
         a->has_unit = true;
         a->unit.bytes = a->unit.usable = m->largest_bytes = amount / (count ? count : 1);
     }
+    m->live.bytes += amount;
+    m->live.blocks += count;
+}
+
+void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
+                   enum column kind)
+{
+    uint64_t *delta = delta_of(l, &l->accounts.items[account]);
     delta[COL_ALLOCS] += count;
     delta[COL_BYTES] += amount;
     delta[COL_USABLE] += amount;
-    m->live.bytes += amount;
-    m->live.blocks += count;
+    ledger_sample_late(l, account, count, amount);
     if (kind != COLUMNS)
         delta[kind] += count;
 }

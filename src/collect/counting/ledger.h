@@ -111,6 +111,9 @@ static inline bool ledger_stack_is_sampled(const struct ledger *l, uint32_t doma
  * `kind` is the column that also counts them, or COLUMNS. */
 void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount,
                    enum column kind);
+/* Adds samples that belong to an interval that has ended: to the account, not to the open
+ * interval. */
+void ledger_sample_late(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount);
 /* Ends the open interval, and returns its peak. */
 uint64_t ledger_end_interval(struct ledger *l);
 /* The highest live total since ledger_watch, or since the start. */

@@ -20,12 +20,19 @@ static uint32_t record_account(struct target *t, const struct reader *r, uint32_
     return ledger_account(&t->ledger, stack, r->thread, domain, state);
 }
 
-void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64_t now_ns)
+/* When the program wrote a record, which may be long before the collector reads it. */
+static uint64_t since_start_ns(const struct target *t, uint64_t monotonic_ns)
+{
+    return monotonic_ns > t->start_monotonic_ns ? monotonic_ns - t->start_monotonic_ns : 0;
+}
+
+void record_thread(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint32_t tid = (uint32_t)w[0];
     switch (WIRE_KIND(w[0])) {
     case WIRE_THREAD_BEGIN:
-        r->thread = r->first_thread = thread_begin(t, tid, WIRE_DETAIL(w[0]) != 0, now_ns);
+        r->thread = r->first_thread =
+            thread_begin(t, tid, WIRE_DETAIL(w[0]) != 0, since_start_ns(t, w[1]));
         r->names = 0;
         break;
     case WIRE_THREAD_NAME: {
@@ -35,12 +42,15 @@ void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64
             thread_rename(t, r->thread, tid, WIRE_DETAIL(w[0]), name);
             break;
         }
-        r->thread = thread_renames(t, r->thread, r->first_thread, tid, name, now_ns);
+        r->thread =
+            thread_renames(t, r->thread, r->first_thread, tid, name, since_start_ns(t, w[3]));
         break;
     }
-    default:
-        t->profile.threads.items[r->thread].end_ns = now_ns;
+    default: {
+        uint64_t end_ns = since_start_ns(t, w[1]);
+        t->profile.threads.items[r->thread].end_ns = end_ns ? end_ns : 1; /* 0: has not ended */
         break;
+    }
     }
 }
 

@@ -8,7 +8,7 @@
 #include "collect/counting/target.h"
 
 /* Handles a record about the ring's thread: it begins, takes a name, or ends. */
-void record_thread(struct target *t, struct reader *r, const uint64_t *w, uint64_t now_ns);
+void record_thread(struct target *t, struct reader *r, const uint64_t *w);
 /* Handles a record about memory that is mapped or unmapped, or about a block of a pool. */
 void record_map(struct target *t, struct reader *r, const uint64_t *w);
 

@@ -223,6 +223,7 @@ void target_release_figures(struct target *t)
     marks_release(&t->marks);
     sampled_tree_release(&t->sampled.stacks);
     vec_release(&t->sampled.threads);
+    vec_release(&t->sampled.late);
     pools_release(&t->pools);
     eras_release(&t->eras);
     for (size_t i = 0; i < t->scan.results.count; i++)
@@ -338,10 +339,13 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
     else
         add_boundaries(t, tick_now(t), now_ns);
     timer_samples_drain(t, now_ns);
+    uint64_t words = 0;
     if (t->header)
-        return drain_rings(t, now_ns);
-    close_boundaries(t);
-    return 0;
+        words = drain_rings(t, now_ns);
+    else
+        close_boundaries(t);
+    target_add_late_samples(t);
+    return words;
 }
 
 void target_end(struct target *t, uint64_t now_ns)
@@ -353,6 +357,7 @@ void target_end(struct target *t, uint64_t now_ns)
         drain_rings(t, now_ns);
     else
         close_boundaries(t);
+    target_add_late_samples(t);
     target_pause(t, now_ns);
 }
 
@@ -557,17 +562,24 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) = objects;
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
+    char *frees = t->unannounced_frees == 1 ? xstrdup(", nor is 1 free of such a block")
+                  : t->unannounced_frees    ? xasprintf(", nor are %llu frees of such blocks",
+                                                        (unsigned long long)t->unannounced_frees)
+                                            : xstrdup("");
     if (t->was_dormant || t->stops)
         *vec_push(&p->notes) = xasprintf(
-            "the recorder was dormant for a while: blocks allocated then are not counted, nor are "
-            "%llu frees of such blocks%s",
-            (unsigned long long)t->unannounced_frees,
+            "the recorder was dormant for a while: blocks allocated then are not counted%s%s",
+            frees,
             t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
     else if (t->was_paused)
-        *vec_push(&p->notes) =
-            xasprintf("recording was paused for a while: allocations made then are not counted, "
-                      "nor are %llu frees of such blocks",
-                      (unsigned long long)t->unannounced_frees);
+        *vec_push(&p->notes) = xasprintf(
+            "recording was paused for a while: allocations made then are not counted%s", frees);
+    free(frees);
+    if (t->timeline.not_kept)
+        *vec_push(&p->notes) = xasprintf(
+            "the moments of %zu marks are not exact: --at and --since are exact for the first "
+            "%zu marks, later ones take the figures of the nearest interval",
+            t->timeline.not_kept, t->timeline.kept);
     if (t->growths_left_out)
         *vec_push(&p->notes) = xasprintf(
             "the collector had no time for %llu steps of arrays that may have grown: figures of "

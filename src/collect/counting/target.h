@@ -33,6 +33,7 @@
 #include "collect/counting/program_mmaps.h"
 #include "collect/proc/address_set.h"
 #include "collect/counting/schedule.h"
+#include "collect/counting/late_samples.h"
 #include "collect/counting/sampled_tree.h"
 #include "collect/counting/untouched.h"
 #include "collect/counting/live_summary.h"
@@ -202,6 +203,7 @@ struct target {
         /* Numbers of threads that are known only from samples, and have had no event of their
          * own. */
         VEC(uint32_t) threads;
+        VEC(struct late_sample) late;
         struct sampling before; /* what the kernel had counted before this program was executed */
     } sampled;                  /* sampling/ */
     struct {
@@ -300,6 +302,6 @@ void target_use_title(struct target *t, const struct strbuf *title, uint64_t sta
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
 /* Reads what the threads of a process have counted and not reported yet. */
-void drain_counters(struct target *t, uint64_t now_ns);
+void drain_counters(struct target *t);
 
 #endif

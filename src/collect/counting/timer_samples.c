@@ -26,7 +26,7 @@ static void count(struct target *t, const struct wire_sample *s, uint64_t now_ns
         }
         account = ledger_account(&t->ledger, stack, thread, DOMAIN_CPU, state);
     }
-    ledger_sample(&t->ledger, account, periods, periods * t->timer_samples.period_ns, COLUMNS);
+    target_sample_at(t, account, periods, periods * t->timer_samples.period_ns, s->tick);
     t->events++;
 }
 
@@ -48,6 +48,7 @@ static void drain(struct target *t, uint64_t now_ns, bool last)
         s.tid = samples[*read % WIRE_SAMPLES].tid;
         s.stack = samples[*read % WIRE_SAMPLES].stack;
         s.periods = samples[*read % WIRE_SAMPLES].periods;
+        s.tick = samples[*read % WIRE_SAMPLES].tick;
         if (s.number == *read + 1)
             count(t, &s, now_ns);
         else

@@ -154,6 +154,17 @@ void memory_read(void *memory, const struct address_range *spans, size_t count, 
     }
 }
 
+struct address_range memory_next(void *memory, struct address_range range)
+{
+    const struct address_set *there = memory_there(memory);
+    size_t at = address_set_find(there, range.start);
+    if (at == there->items.count || there->items.items[at].start >= range.end)
+        return (struct address_range){range.end, range.end};
+    struct address_range found = there->items.items[at];
+    return (struct address_range){found.start > range.start ? found.start : range.start,
+                                  found.end < range.end ? found.end : range.end};
+}
+
 int memory_try(const struct memory *m)
 {
     char byte;

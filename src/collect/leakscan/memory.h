@@ -61,6 +61,8 @@ static inline const struct address_set *memory_there(const struct memory *m)
 const struct region *memory_at(const struct memory *m, uint64_t address);
 /* Reads the ranges into `out`, one after the other; zeros where nothing can be read. */
 void memory_read(void *memory, const struct address_range *spans, size_t count, char *out);
+/* The first part of a range whose pages are resident; an empty range at its end if there is none. */
+struct address_range memory_next(void *memory, struct address_range range);
 /* Can the memory be read at all? Returns 0, or a negative errno. */
 int memory_try(const struct memory *m);
 void memory_release(struct memory *m);

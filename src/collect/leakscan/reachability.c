@@ -10,6 +10,7 @@
 #define BUFFER    (1u << 20)
 #define NEAR      256u /* a smaller gap is read together with what is beside it */
 #define AREA_GAP  (UINT64_C(1) << 20)
+#define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
 #define LOOKAHEAD 32
 #define NONE      UINT32_MAX
 
@@ -300,7 +301,13 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
     struct lookups lookups = {.count = 0};
     start = (start + 7) & ~UINT64_C(7);
     while (start + 8 <= end) {
-        struct address_range s = {start, end - start > BUFFER ? start + BUFFER : end};
+        struct address_range s = {start, end};
+        if (f->next)
+            s = f->next(f->context, s);
+        if (s.start == end)
+            break;
+        if (s.end - s.start > BUFFER)
+            s.end = s.start + BUFFER;
         f->read(f->context, &s, 1, buffer);
         take_words(f, &lookups, buffer, s.end - s.start, from, take, taker);
         lookups_finish(f, &lookups, take, taker);
@@ -355,13 +362,13 @@ static void *note_part(void *part)
     for (uint32_t i = n->first; i < n->end;) {
         uint64_t last = end_of(&b[i]);
         uint32_t end = i + 1;
-        if (b[i].size > BUFFER) {
+        if (b[i].size > LARGE) {
             take_range(n->reach, n->buffer, (struct address_range){b[i].address, last}, i,
                        take_note, n);
             i = end;
             continue;
         }
-        while (end < n->end && b[end].address < last + NEAR &&
+        while (end < n->end && b[end].size <= LARGE && b[end].address < last + NEAR &&
                end_of(&b[end]) - b[i].address <= BUFFER) {
             last = end_of(&b[end]) > last ? end_of(&b[end]) : last;
             end++;

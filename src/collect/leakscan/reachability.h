@@ -35,6 +35,10 @@
 typedef void reachability_read(void *context, const struct address_range *ranges, size_t count,
                                char *out);
 
+/* The first part of a range that holds anything but zeros, as far as is known without reading it; an
+ * empty range at its end if none does. */
+typedef struct address_range reachability_next(void *context, struct address_range range);
+
 #define REACHABILITY_PAST_END                                                                      \
     (UINT32_C(1) << 31) /* points one past the end: counts only if the block is an empty array */
 
@@ -68,6 +72,9 @@ struct reachability {
     pointers;
     size_t roots; /* how many blocks are lost */
     reachability_read *read;
+    /* Set it after reachability_ready, so that large blocks that were never touched take no time;
+     * NULL: all is read. */
+    reachability_next *next;
     void *context;
     char *buffer;
 };

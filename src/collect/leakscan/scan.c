@@ -67,7 +67,7 @@ static void mark_moment(struct scanning *s)
         vec_last(&t->boundaries)->marked = true;
     }
     target_drain(t, s->time_ns);
-    drain_counters(t, s->time_ns);
+    drain_counters(t);
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
 }
 
@@ -152,6 +152,7 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
         return false;
     add_older(s, UINT64_MAX);
     reachability_ready(&s->reach, memory_read, &s->memory);
+    s->reach.next = memory_next;
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
         reachability_word(&s->reach, h->registers.items[i]);
@@ -366,7 +367,7 @@ void scan_read(struct scanning *s)
     pthread_t stopper;
     struct target *t = s->target;
     target_drain(t, since_start_ns(t));
-    drain_counters(t, since_start_ns(t));
+    drain_counters(t);
     if (is_too_costly(s)) {
         mark_moment(s);
         sum_without_reachability(s);

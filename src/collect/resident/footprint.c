@@ -96,7 +96,7 @@ void footprint_read(struct footprint_reading *l, struct target *t, enum footprin
 {
     uint64_t begun = monotonic_ns();
     if (kind != FOOTPRINT_EXIT) /* at the end, the scan has done so */
-        drain_counters(t, now_ns);
+        drain_counters(t);
     *l = (struct footprint_reading){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
     proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);

@@ -24,6 +24,16 @@ static void cpu_times(pid_t pid, const struct proc_state *state, uint64_t *user,
     *system = (uint64_t)all - *user;
 }
 
+void add_sample(struct samples *s, struct target *t, uint32_t account, uint64_t count,
+                uint64_t amount, enum column kind, uint64_t time_ns)
+{
+    bool none = !t->sampled.late.count;
+    target_sample(t, account, count, amount, kind, time_ns);
+    if (none && t->sampled.late.count)
+        *vec_push(&s->late) = t;
+    t->events++;
+}
+
 static uint64_t more(uint64_t now, uint64_t before)
 {
     /* The split between the two is the kernel's estimate and may go back. */

@@ -12,7 +12,7 @@ static uint32_t owner_of(struct process *p, struct sampled_thread *thread, uint6
 }
 
 static void count_fault(struct samples *s, struct process *p, struct sampled_thread *thread,
-                        uint64_t address, uint32_t stack, uint32_t owned_by)
+                        uint32_t stack, const struct lone_fault *w)
 {
     static const enum column column[] = {[FAULT_TOUCH] = COLUMNS,
                                          [FAULT_HUGE] = COL_HUGE_FAULTS,
@@ -20,16 +20,16 @@ static void count_fault(struct samples *s, struct process *p, struct sampled_thr
                                          [FAULT_COPY] = COL_COPIES};
     struct target *t = p->target;
     uint64_t weight = s->perf.options.fault_period;
-    const struct sampled_map *m = sampled_maps_find(&p->mappings, address);
-    enum fault_kind kind = touched_pages_fault(&p->pages, p->pid, m, address);
-    uint32_t account = ledger_account(&t->ledger, stack, thread_number(p, thread, monotonic_ns()),
+    const struct sampled_map *m = sampled_maps_find(&p->mappings, w->address);
+    enum fault_kind kind = touched_pages_fault(&p->pages, p->pid, m, w->address);
+    uint64_t bytes = weight * fault_bytes(kind);
+    uint32_t account = ledger_account(&t->ledger, stack, thread_number(p, thread, w->time_ns),
                                       DOMAIN_FAULTS, STACK_WHOLE);
-    ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
-    t->events++;
-    if (owned_by != NO_OWNER) {
-        const struct account owner = t->ledger.accounts.items[owned_by];
+    add_sample(s, t, account, weight, bytes, column[kind], w->time_ns);
+    if (w->owner != NO_OWNER) {
+        const struct account owner = t->ledger.accounts.items[w->owner];
         account = ledger_account(&t->ledger, owner.node, owner.thread, DOMAIN_TOUCHED, STACK_WHOLE);
-        ledger_sample(&t->ledger, account, weight, weight * fault_bytes(kind), column[kind]);
+        add_sample(s, t, account, weight, bytes, column[kind], w->time_ns);
     }
 }
 
@@ -50,9 +50,9 @@ static void settle_lone(struct samples *s, struct process *p, struct sampled_thr
         bool same = t->last_stack && w.pc == t->last.pc && w.sp == t->last.sp;
         if (same) {
             t->last_counted |= w.address == t->last.address;
-            count_fault(s, p, t, w.address, t->last_stack, w.owner);
+            count_fault(s, p, t, t->last_stack, &w);
         } else if (any) {
-            count_fault(s, p, t, w.address, w.part ? w.part : stack_of_place(p, w.pc), w.owner);
+            count_fault(s, p, t, w.part ? w.part : stack_of_place(p, w.pc), &w);
         } else {
             t->lone.items[left++] = w;
         }
@@ -106,7 +106,8 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
     struct sampled_thread *t = thread_of(p, r->tid);
     struct lone_fault w = {.pc = r->registers.value[ARCH_REG_PC],
                            .sp = r->registers.value[ARCH_REG_SP],
-                           .address = r->address};
+                           .address = r->address,
+                           .time_ns = r->time_ns};
     if (r->kind == PERF_FAULT_STACK) {
         take_stack(s, p, t, &w, r);
         return;
@@ -114,7 +115,7 @@ void take_fault(struct samples *s, struct process *p, const struct perf_record *
     w.owner = owner_of(p, t, w.address);
     if (t->last_stack && !t->last_counted && w.address == t->last.address) {
         t->last_counted = true;
-        count_fault(s, p, t, w.address, t->last_stack, w.owner);
+        count_fault(s, p, t, t->last_stack, &w);
         return;
     }
     w.part = w.address == t->cut.address ? t->cut.part : 0;

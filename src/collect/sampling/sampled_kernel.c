@@ -37,11 +37,10 @@ static void charge(struct samples *s, struct process *p, struct sampled_thread *
 {
     if (!count || !has_target(s, p))
         return;
-    struct ledger *l = &p->target->ledger;
-    uint32_t account = ledger_account(l, kernel_stack(p, stack), thread_number(p, t, time_ns),
-                                      DOMAIN_CPU, STACK_WHOLE);
-    ledger_sample(l, account, count, count * s->perf.options.cpu_period_ns, COLUMNS);
-    p->target->events++;
+    uint32_t account = ledger_account(&p->target->ledger, kernel_stack(p, stack),
+                                      thread_number(p, t, time_ns), DOMAIN_CPU, STACK_WHOLE);
+    add_sample(s, p->target, account, count, count * s->perf.options.cpu_period_ns, COLUMNS,
+               time_ns);
 }
 
 /* The number of frames up to the outermost. */

@@ -5,31 +5,33 @@
 /* A longer wait is charged while it lasts, so that moments in between are right. */
 #define CHARGED_NS 50000000
 
-static void charge(struct process *p, struct sampled_thread *t, enum domain domain, uint32_t stack,
-                   uint64_t ns, uint64_t count)
+static void charge(struct samples *s, struct process *p, struct sampled_thread *t,
+                   enum domain domain, uint32_t stack, uint64_t ns, uint64_t count,
+                   uint64_t time_ns)
 {
     struct target *target = p->target;
     if (!stack)
         stack = sampled_tree_child(&target->sampled.stacks, 0, NODE_INCOMPLETE);
-    uint32_t thread = thread_number(p, t, monotonic_ns());
+    uint32_t thread = thread_number(p, t, time_ns);
     uint32_t account = ledger_account(&target->ledger, stack, thread, domain, STACK_WHOLE);
-    ledger_sample(&target->ledger, account, count, ns, COLUMNS);
-    target->events++;
+    add_sample(s, target, account, count, ns, COLUMNS, time_ns);
 }
 
-static void charge_wait(struct process *p, struct sampled_thread *t, uint32_t stack)
+static void charge_wait(struct samples *s, struct process *p, struct sampled_thread *t,
+                        uint32_t stack, uint64_t time_ns)
 {
     struct off *o = &t->off;
     if (o->waited_ns || o->waits)
-        charge(p, t, DOMAIN_WAITING, stack, o->waited_ns, o->waits);
+        charge(s, p, t, DOMAIN_WAITING, stack, o->waited_ns, o->waits, time_ns);
     o->waited_ns = o->waits = 0;
     o->last_wait = stack;
 }
 
-static void charge_ready(struct process *p, struct sampled_thread *t, uint32_t stack)
+static void charge_ready(struct samples *s, struct process *p, struct sampled_thread *t,
+                         uint32_t stack, uint64_t time_ns)
 {
     if (t->off.ready_ns)
-        charge(p, t, DOMAIN_READY, stack, t->off.ready_ns, 0);
+        charge(s, p, t, DOMAIN_READY, stack, t->off.ready_ns, 0, time_ns);
     t->off.ready_ns = 0;
 }
 
@@ -60,7 +62,7 @@ static uint64_t own_part(const struct samples *s, pid_t pid, pid_t tid, uint64_t
  * is kept and charged to the next known place: where the thread is found waiting (the longer it
  * waits there, the likelier that is), or where it is sampled, for a thread that was preempted.
  */
-static void pass_time(const struct samples *s, struct process *p, struct sampled_thread *t,
+static void pass_time(struct samples *s, struct process *p, struct sampled_thread *t,
                       uint64_t until_ns)
 {
     struct off *o = &t->off;
@@ -73,13 +75,13 @@ static void pass_time(const struct samples *s, struct process *p, struct sampled
     } else if (o->preempted) {
         o->ready_ns += ns;
         if (o->stack)
-            charge_ready(p, t, o->stack);
+            charge_ready(s, p, t, o->stack, until_ns);
     } else {
         o->waited_ns += ns;
         o->waits += !o->counted;
         o->counted = true;
         if (o->stack)
-            charge_wait(p, t, o->stack);
+            charge_wait(s, p, t, o->stack, until_ns);
     }
     o->since_ns = until_ns;
 }
@@ -114,11 +116,11 @@ void take_switch(struct samples *s, struct process *p, const struct perf_record 
     t->off.since_ns = 0;
 }
 
-void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack)
+void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack,
+                 uint64_t time_ns)
 {
-    (void)s;
     t->off.last_sample = stack;
-    charge_ready(p, t, stack);
+    charge_ready(s, p, t, stack, time_ns);
 }
 
 static void examine_thread(struct samples *s, struct process *p, struct sampled_thread *t,
@@ -167,7 +169,7 @@ void settle_off(struct samples *s, struct process *p, struct sampled_thread *t, 
         return;
     if (t->off.since_ns)
         pass_time(s, p, t, time_ns);
-    charge_wait(p, t, t->off.last_wait);
-    charge_ready(p, t, t->off.last_sample);
+    charge_wait(s, p, t, t->off.last_wait, time_ns);
+    charge_ready(s, p, t, t->off.last_sample, time_ns);
     t->off.since_ns = 0;
 }

@@ -17,12 +17,11 @@ static void count_cpu(struct samples *s, struct process *p, const struct perf_re
     struct sampled_thread *sampled = thread_of(p, r->tid);
     uint32_t thread = thread_number(p, sampled, r->time_ns), stack = stack_of(s, p, r);
     uint32_t account = ledger_account(&t->ledger, stack, thread, DOMAIN_CPU, STACK_WHOLE);
-    ledger_sample(&t->ledger, account, 1, s->perf.options.cpu_period_ns, COLUMNS);
-    t->events++;
+    add_sample(s, t, account, 1, s->perf.options.cpu_period_ns, COLUMNS, r->time_ns);
     if (perf_estimates(&s->perf))
         kernel_sampled(s, p, sampled, r->time_ns, stack);
     if (s->perf.options.wall)
-        note_sample(s, p, sampled, stack);
+        note_sample(s, p, sampled, stack, r->time_ns);
 }
 
 static void take_entry(struct samples *s, struct process *p, const struct perf_record *r)
@@ -141,6 +140,13 @@ void samples_begin(struct samples *s, struct target *t)
     p->target = t;
 }
 
+static void add_late(struct samples *s)
+{
+    for (size_t i = 0; i < s->late.count; i++)
+        target_add_late_samples(s->late.items[i]);
+    s->late.count = 0;
+}
+
 void samples_drain(struct samples *s, bool all)
 {
     uint64_t now_ns = monotonic_ns();
@@ -160,6 +166,7 @@ void samples_drain(struct samples *s, bool all)
     perf_give_back(&s->perf);
     if (s->perf.options.wall)
         examine_waits(s, s->passed_ns);
+    add_late(s);
     s->passed_ns = now_ns;
 }
 
@@ -189,6 +196,7 @@ void samples_end(struct samples *s, struct target *t)
     struct profile *profile = &t->profile;
     if (p && p->target == t)
         process_settle(s, p, monotonic_ns());
+    target_add_late_samples(t);
     jit_names_read(&t->jit, profile); /* while the file exists */
     if (!profile->command.count)      /* it ended before its command could be read */
         *vec_push(&profile->command) =

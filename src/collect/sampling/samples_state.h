@@ -23,7 +23,7 @@
 
 /* A fault whose stack has not been read yet, or not completely. */
 struct lone_fault {
-    uint64_t pc, sp, address;
+    uint64_t pc, sp, address, time_ns;
     uint32_t part;  /* the copied part of the stack; 0: nothing of the stack is known */
     uint32_t owner; /* account of the block that the page belongs to, or NO_OWNER */
 };
@@ -101,10 +101,11 @@ struct samples {
     struct perf perf;
     struct code_files files;
     VEC(struct process *) processes;
-    struct map by_pid;     /* pid -> index in processes, of the last one with that pid */
-    uint64_t passed_ns;    /* when the last pass began */
-    bool watches;          /* the processes of this user are watched, one by one */
-    uint64_t next_scan_ns; /* when to look for new processes */
+    struct map by_pid;         /* pid -> index in processes, of the last one with that pid */
+    uint64_t passed_ns;        /* when the last pass began */
+    VEC(struct target *) late; /* those that have samples which came late in this pass */
+    bool watches;              /* the processes of this user are watched, one by one */
+    uint64_t next_scan_ns;     /* when to look for new processes */
     unsigned scans;
     struct map seen; /* pid -> number of the scan that first saw it; WATCHED: it is watched */
     unsigned unwatched;
@@ -140,6 +141,13 @@ void take_mapping(struct samples *s, struct process *p, const struct perf_record
 
 /* Do the options exclude this process? `name` is the kernel's name for it; NULL: not known. */
 bool is_skipped(const struct samples *s, pid_t pid, const char *name);
+
+/* sampled_count.c */
+
+/* Adds `count` samples with the sum `amount` that were taken at this time. `kind` is as for
+ * ledger_sample. */
+void add_sample(struct samples *s, struct target *t, uint32_t account, uint64_t count,
+                uint64_t amount, enum column kind, uint64_t time_ns);
 
 /* sampled_existing.c */
 
@@ -178,7 +186,8 @@ void settle_faults(struct samples *s, struct process *p, struct sampled_thread *
 void take_switch(struct samples *s, struct process *p, const struct perf_record *r);
 void take_off_stack(struct samples *s, struct process *p, const struct perf_record *r);
 /* Notes that a sample of CPU time with this stack was counted. */
-void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack);
+void note_sample(struct samples *s, struct process *p, struct sampled_thread *t, uint32_t stack,
+                 uint64_t time_ns);
 /* Examines waiting threads. Call it after a pass that has read everything up to `until_ns`. */
 void examine_waits(struct samples *s, uint64_t until_ns);
 /* Makes all current waits begin anew, because recording pauses or resumes; a pause first charges

@@ -93,7 +93,10 @@ static const char *const attached_reason =
 char *not_recorded_program_note(const struct not_recorded *u, const char *name)
 {
     if (!not_recorded_is_wanted(u->only, name))
-        return xasprintf("no program whose name contains what --only asks for was run");
+        return xasprintf(
+            "nothing was recorded of %s: neither it nor a program that it ran has a name "
+            "that contains what --only asks for",
+            name);
     char *file = executable_find(name);
     char *program = file ? executable_interpreter(file) : xstrdup(name);
     struct executable e = executable_examine(program);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,11 @@ bool output_is_file(const char *name)
     return name[0] != '|' && !is_device(name);
 }
 
+static char *part_name(const char *name, pid_t writer)
+{
+    return xasprintf("%s.part-%016" PRIx64 "-%d", name, part_secret(), (int)writer);
+}
+
 int output_check(const char *name, struct err *err)
 {
     struct stat s;
@@ -109,6 +115,15 @@ int output_check(const char *name, struct err *err)
         return err_set(err, -EEXIST,
                        "cannot write the recording to %s: it is %s; choose another name with -o",
                        name, S_ISDIR(s.st_mode) ? "a directory" : "not a regular file");
+    char *part = part_name(name, INT_MAX); /* the longest */
+    bool too_long = lstat(part, &s) != 0 && errno == ENAMETOOLONG;
+    free(part);
+    if (too_long)
+        return err_set(
+            err, -ENAMETOOLONG,
+            "cannot write the recording: its name is too long, %.100s...; choose another "
+            "name with -o",
+            name);
     char *directory = directory_of(name);
     int code = access(directory, W_OK | X_OK) == 0 ? 0 : -errno;
     if (code)
@@ -128,11 +143,6 @@ static int write_all(int fd, const struct strbuf *bytes)
             done += (size_t)n;
     }
     return 0;
-}
-
-static char *part_name(const char *name, pid_t writer)
-{
-    return xasprintf("%s.part-%016" PRIx64 "-%d", name, part_secret(), (int)writer);
 }
 
 void output_discard(const char *name, pid_t writer)
@@ -188,8 +198,10 @@ static int write_command(const char *command, const struct strbuf *bytes, struct
     int code = write_all(fileno(pipe), bytes);
     int status = pclose(pipe);
     if (code || status != 0)
-        return err_set(err, code ? code : -EPIPE, "'%s' did not take the recording (status %d)",
-                       command, WIFEXITED(status) ? WEXITSTATUS(status) : status);
+        return err_set(err, code ? code : -EPIPE, "'%.200s%s' did not take the recording (%s %d)",
+                       command, strlen(command) > 200 ? "..." : "",
+                       WIFSIGNALED(status) ? "killed by signal" : "status",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     return 0;
 }
 
@@ -199,31 +211,43 @@ static void forget(char **name)
     *name = NULL;
 }
 
-int output_write(char **name, const struct strbuf *bytes, struct err *err)
+/* Saves the bytes in the temporary directory because of the error in `err`, which then also says
+ * where they are. Others may write to this directory too, so the name must be one that nobody can
+ * guess. */
+static void save_elsewhere(char **name, const char *base, const struct strbuf *bytes,
+                           struct err *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *other = xasprintf("%s/%.200s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
+                            base, part_secret());
+    struct err why = *err;
+    bool saved = write_new(other, bytes) == 0;
+    if (saved)
+        err_set(err, 0, "%s; the recording was saved as %s", why.text, other);
+    else
+        err_set(err, 0, "%s; nor could it be saved in the temporary directory", why.text);
+    forget(name);
+    if (saved)
+        *name = other;
+    else
+        free(other);
+}
+
+int output_write(char **name, const struct strbuf *bytes, bool is_last, struct err *err)
 {
     if ((*name)[0] == '|') {
         int refused = write_command(*name + 1, bytes, err);
-        if (refused)
+        if (refused && is_last)
+            save_elsewhere(name, "tidemark.tide", bytes, err);
+        else if (refused)
             forget(name);
         return refused;
     }
     int code = output_write_file(*name, bytes);
     if (!code)
         return 0;
-    const char *slash = strrchr(*name, '/'), *temporary = getenv("TMPDIR");
-    /* Others may write to this directory too, so the name must be one that nobody can guess. */
-    char *other = xasprintf("%s/%s-%016" PRIx64, temporary && *temporary ? temporary : "/tmp",
-                            slash ? slash + 1 : *name, part_secret());
-    if (write_new(other, bytes) != 0) {
-        free(other);
-        err_set(err, code, "cannot write %s: %s; nor could it be saved in the temporary directory",
-                *name, strerror(-code));
-        forget(name);
-        return code;
-    }
-    err_set(err, code, "cannot write %s: %s; the recording was saved as %s", *name, strerror(-code),
-            other);
-    free(*name);
-    *name = other;
+    const char *slash = strrchr(*name, '/');
+    err_set(err, code, "cannot write %s: %s", *name, strerror(-code));
+    save_elsewhere(name, slash ? slash + 1 : *name, bytes, err);
     return code;
 }

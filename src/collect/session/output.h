@@ -30,7 +30,8 @@ int output_write_file(const char *name, const struct strbuf *bytes);
 /* Removes the temporary file of a process that was killed in output_write_file. */
 void output_discard(const char *name, pid_t writer);
 /* Writes the bytes. If that fails, tries the temporary directory; *name then says where the file
- * is, or is NULL. */
-int output_write(char **name, const struct strbuf *bytes, struct err *err);
+ * is, or is NULL. What a command did not take is saved only if `is_last`: a program that passes a
+ * snapshot to a command at each event would fill the directory. */
+int output_write(char **name, const struct strbuf *bytes, bool is_last, struct err *err);
 
 #endif

@@ -29,12 +29,14 @@ static void pause_all(struct session *s, bool paused)
 /*
  * For run --dormant. Both moments become marks, and what was recorded is exact from "started" to
  * "stopped". A stop comes before its mark and a start after it, so that nothing is recorded outside
- * of them.
+ * of them. Returns what was done, as a line for the user.
  */
-static void set_dormant(struct session *s, bool dormant)
+static const char *set_dormant(struct session *s, bool dormant)
 {
     if (dormant == s->dormant)
-        return;
+        return dormant     ? "it was dormant already; no mark was made\n"
+               : s->paused ? "it is paused: 'resume' continues; no mark was made\n"
+                           : "it was recording already; no mark was made\n";
     s->dormant = dormant;
     s->was_dormant = true;
     pause_all(s, dormant);
@@ -51,6 +53,8 @@ static void set_dormant(struct session *s, bool dormant)
         if (!dormant)
             target_wake(t);
     }
+    return dormant ? "dormant; this moment is the mark 'stopped'\n"
+                   : "recording; this moment is the mark 'started'\n";
 }
 
 /* Updates the figures of a running process to this moment; otherwise they are those of the last
@@ -60,7 +64,7 @@ static void count_until_now(const struct session *s, struct target *t)
     if (!t->header)
         return;
     target_drain(t, elapsed_ns(s) - t->start_ns);
-    drain_counters(t, elapsed_ns(s) - t->start_ns);
+    drain_counters(t);
 }
 
 static void reply_status(struct session *s, struct client *v)
@@ -120,11 +124,21 @@ struct end_plan {
     uint64_t scan_ns, others_ns; /* others_ns: the estimate of the other two steps */
 };
 
+/* A process is asked twice: when it begins to end, and after its destructors. */
+static bool was_left_out(const struct target *t, const char *what)
+{
+    for (size_t i = 0; i < t->profile.notes.count; i++)
+        if (strncmp(t->profile.notes.items[i], what, strlen(what)) == 0)
+            return true;
+    return false;
+}
+
 static void leave_out(struct target *t, const char *what, uint64_t cost_ns)
 {
     struct strbuf time = {0};
     unit_time(&time, cost_ns);
-    if (!t->forked && !t->end_spent_ns) /* many forked processes may be as large as their parent */
+    /* Many forked processes may be as large as their parent. */
+    if (!t->forked && !t->end_spent_ns && !was_left_out(t, what))
         *vec_push(&t->profile.notes) =
             xasprintf("%s at the end was left out: it would have taken about %s, more than the end "
                       "of a process may take%s",
@@ -379,8 +393,8 @@ void request_answer(struct session *s, struct client *v)
         break;
     case WIRE_START:
     case WIRE_STOP:
-        set_dormant(s, v->request.kind == WIRE_STOP);
-        break;
+        client_reply_text(v, 0, set_dormant(s, v->request.kind == WIRE_STOP));
+        return;
     case WIRE_STATUS:
         reply_status(s, v);
         return;

@@ -72,18 +72,15 @@ void put_names_away(struct session *s)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static char *refusal(unsigned processes)
-{
-    return xasprintf("%u processes were not recorded: the collector had no file descriptor or no "
-                     "memory left; raise its limits (ulimit -n, ulimit -v)",
-                     processes);
-}
+static const char *const refused_reason = "the collector had no file descriptor or no memory left; "
+                                          "raise its limits (ulimit -n, ulimit -v)";
+static const char *const left_reason =
+    "the collector was busy when they began, and with --on-full=drop they do not wait";
 
-static char *not_waited_note(unsigned processes)
+static char *left_out_note(unsigned processes, const char *reason)
 {
-    return xasprintf("%u processes were not recorded: the collector was busy when they began, and "
-                     "with --on-full=drop they do not wait",
-                     processes);
+    return xasprintf("%u %s not recorded: %s", processes,
+                     processes == 1 ? "process was" : "processes were", reason);
 }
 
 /* The program never connected: a profile that says so is better than none. */
@@ -102,15 +99,15 @@ static struct profile *missing_program(struct session *s, struct recording *r)
     for (char *const *a = s->options->argv; *a; a++)
         *vec_push(&p->command) = xstrdup(*a);
     *vec_push(&p->nodes) = (struct node){0};
-    unsigned refused = s->refused + s->socket.refused;
+    const char *reason = s->refused + s->socket.refused ? refused_reason
+                         : s->left                      ? left_reason
+                         : s->program_filters > proc_filters(getpid())
+                             ? "it runs under a seccomp filter, which may forbid what recording "
+                               "needs; record it without"
+                             : NULL;
     *vec_push(&p->notes) =
-        refused   ? refusal(refused)
-        : s->left ? not_waited_note(s->left)
-        : s->program_filters > proc_filters(getpid())
-            ? xasprintf("nothing was recorded of %s: it runs under a seccomp filter, which may "
-                        "forbid what recording needs; record it without",
-                        s->options->argv[0])
-            : not_recorded_program_note(&s->not_recorded, s->options->argv[0]);
+        reason ? xasprintf("nothing was recorded of %s: %s", s->options->argv[0], reason)
+               : not_recorded_program_note(&s->not_recorded, s->options->argv[0]);
     set_status(p, s->wait_status);
     return p;
 }
@@ -148,9 +145,10 @@ static void compose(struct session *s, struct recording *r, struct strbuf *bytes
     for (size_t i = 0; i < s->targets.count; i++) {
         struct target *t = s->targets.items[i];
         if (i == 0 && s->refused + s->socket.refused)
-            *vec_push(&t->profile.notes) = refusal(s->refused + s->socket.refused);
+            *vec_push(&t->profile.notes) =
+                left_out_note(s->refused + s->socket.refused, refused_reason);
         if (i == 0 && s->left)
-            *vec_push(&t->profile.notes) = not_waited_note(s->left);
+            *vec_push(&t->profile.notes) = left_out_note(s->left, left_reason);
         if (i == 0 && s->snapshot_note)
             *vec_push(&t->profile.notes) = xstrdup(s->snapshot_note);
         packing_write(t, s->naming, &r->strings, (uint32_t)r->profiles.count, bytes);
@@ -167,7 +165,7 @@ void freeze_counts(struct session *s)
         if (!t->header)
             continue;
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
-        drain_counters(t, now_ns);
+        drain_counters(t);
         accounts_freeze(t, now_ns);
     }
 }
@@ -368,7 +366,7 @@ int finish(struct session *s, struct session_result *result, struct err *err)
     session_report_work(s, "writing the file", 0, 0);
     compose(s, r, &bytes);
     give_back(s);
-    int code = output_write(&s->file, &bytes, err);
+    int code = output_write(&s->file, &bytes, true, err);
     if (s->file && s->file[0] == '|')
         result->passed_on = bytes;
     else

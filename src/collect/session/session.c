@@ -1,6 +1,7 @@
 #include "collect/session/session_state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -476,7 +477,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s.not_recorded.seldom = o->sample_bytes || o->dormant;
     mark_on_init(&s.mark_on, o->mark_on, o->mark_on_count);
     *result = (struct session_result){.status = 125};
-    char *trial = output_name(o->output, o->argv[0], 0, err);
+    char *trial = output_name(o->output, o->argv[0], INT_MAX, err); /* the longest name */
     int code = trial ? output_check(trial, err) : -EINVAL;
     free(trial);
     if (code)

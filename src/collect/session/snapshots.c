@@ -103,7 +103,7 @@ static _Noreturn void write_snapshot(struct session *s, uint64_t now, char *name
         _exit(send_state(asker, &bytes) != 0);
     if (is_pushed(s, asker))
         _exit(push_status(s->options->push_snapshot(s->options->push_context, &bytes, &err)));
-    int code = output_write(&name, &bytes, &err);
+    int code = output_write(&name, &bytes, false, &err);
     if (is_waited_for(asker)) {
         char *text =
             code ? xasprintf("%s\n", err.text)
