@@ -262,12 +262,47 @@ static void test_many_rows(void **state)
     ledger_release(&l);
 }
 
+/* Rows are in the order of their sites, however many there are, and whatever order they came in. */
+static void test_order(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    static const unsigned counts[] = {MANY, 400, 7, 3, 1}; /* by bits; the last by comparing */
+    struct ledger l;
+    struct interval_log t;
+    ledger_init(&l);
+    interval_log_init(&t, LENGTH);
+    for (uint32_t i = 0; i < MANY; i++)
+        ledger_account(&l, i, 0, DOMAIN_HEAP, STACK_WHOLE);
+    struct units units = {l.accounts.items, offsetof(struct account, unit),
+                          sizeof *l.accounts.items, l.accounts.count};
+    for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++) {
+        for (uint32_t i = counts[k]; i-- > 0;)
+            ledger_alloc(&l, i * (MANY / counts[k]) + (k > 1) * k, 10 + i, 16 + i, false);
+        interval_log_close(&t, &l, (k + 1) * LENGTH, k + 1, false);
+        const struct slice *s = vec_last(&t.slices);
+        assert_int_equal(s->row_count, counts[k]);
+        struct cursor c = {.at = (const uint8_t *)s->rows.data,
+                           .end = (const uint8_t *)s->rows.data + s->rows.size};
+        uint32_t previous = UINT32_MAX;
+        for (uint32_t i = 0; i < counts[k]; i++) {
+            struct row row;
+            assert_true(row_take(&c, &previous, &row, &units));
+            assert_int_equal(row.site, i * (MANY / counts[k]) + (k > 1) * k);
+            assert_u64_equal(row.columns[COL_BYTES], 10 + i);
+        }
+        assert_ptr_equal(c.at, c.end);
+    }
+    interval_log_release(&t);
+    ledger_release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_kept),   cmocka_unit_test(test_length_doubles),
         cmocka_unit_test(test_quiet_intervals), cmocka_unit_test(test_settle),
-        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_many_rows),       cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
