@@ -335,6 +335,17 @@ void recorder_own(const void *start, size_t size)
         tell_own(recorder.header, i);
 }
 
+/* Maps the rules, or empties them, so that modules are reported in the new memory. In a forked child
+ * the kernel does that without copying the parent's pages. */
+static void forget_rules(void)
+{
+    if (!recorder.rules)
+        recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
+    else if (sys_call(SYS_madvise, recorder.rules->cache, sizeof recorder.rules->cache,
+                      (long)MADV_DONTNEED) < 0)
+        rules_forget(recorder.rules);
+}
+
 bool recorder_connect(void)
 {
     struct wire_request request = {.kind = WIRE_HELLO, .parent = recorder.pid, .fork = tls.fork};
@@ -366,14 +377,12 @@ bool recorder_connect(void)
         recorder_stop();
         return false;
     }
-    if (!recorder.rules)
-        recorder_own(recorder.rules = sys_map(sizeof *recorder.rules), sizeof *recorder.rules);
+    forget_rules();
     if (!recorder.rules || !stack_tree_reset(h) || !modules_reset() || !sample_reset(h) ||
         !accounts_reset(h, first_accounts) || h->first_era < request.first_era) {
         recorder_stop();
         return false;
     }
-    rules_forget(recorder.rules); /* so that modules are reported in the new memory */
     recorder.header = h;
     segments[0] = (struct segment){memory, reply.size, h->ring_count, 0, h->rings_offset};
     segment_count = 1;

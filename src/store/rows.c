@@ -117,6 +117,17 @@ void row_put(struct strbuf *out, uint32_t *previous, const struct row *row, cons
     *previous = row->site;
 }
 
+/* Reads the columns of a row that has this mask. */
+static void columns_take(struct cursor *c, uint64_t mask, const struct unit *unit,
+                         uint64_t columns[COLUMNS])
+{
+    memset(columns, 0, COLUMNS * sizeof *columns);
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        uint64_t value = mask >> i & 1 ? (uint64_t)unzigzag(cursor_varint(c)) : 0;
+        columns[order[i]] = value + predicted(columns, order[i], unit, mask >> COLUMNS & 1);
+    }
+}
+
 bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struct units *units)
 {
     uint64_t step = cursor_varint(c), mask = cursor_varint(c);
@@ -128,14 +139,53 @@ bool row_take(struct cursor *c, uint32_t *previous, struct row *row, const struc
         c->bad = true;
         return false;
     }
-    *row = (struct row){.site = (uint32_t)site};
-    for (unsigned i = 0; i < COLUMNS; i++) {
-        uint64_t value = mask >> i & 1 ? (uint64_t)unzigzag(cursor_varint(c)) : 0;
-        row->columns[order[i]] =
-            value + predicted(row->columns, order[i], unit_of(units, site), mask >> COLUMNS & 1);
-    }
+    row->site = (uint32_t)site;
+    columns_take(c, mask, unit_of(units, site), row->columns);
     *previous = row->site;
     return !c->bad;
+}
+
+/* A row that was found and not taken apart. */
+struct packed_row {
+    uint32_t site;
+    const uint8_t *mask, *end; /* its bytes after the number of the site */
+};
+
+/* The next row, unless there is none, or damage. */
+static bool row_find(struct cursor *c, uint32_t *previous, struct packed_row *row)
+{
+    if (c->at >= c->end)
+        return false;
+    row->site = *previous + (uint32_t)cursor_varint(c);
+    row->mask = c->at;
+    uint64_t mask = cursor_varint(c);
+    for (int left = __builtin_popcountll(mask & ((1u << COLUMNS) - 1)); left > 0; left--) {
+        while (c->at < c->end && *c->at & 0x80)
+            c->at++;
+        c->bad |= c->at++ >= c->end;
+    }
+    row->end = c->at;
+    *previous = row->site;
+    return !c->bad;
+}
+
+/* Takes apart a row that was found. */
+static void row_read(const struct packed_row *packed, const struct units *units, struct row *row)
+{
+    struct cursor c = {.at = packed->mask, .end = packed->end};
+    columns_take(&c, cursor_varint(&c), unit_of(units, packed->site), row->columns);
+    row->site = packed->site;
+}
+
+/* Appends a row as it is, after another one than before. */
+static void row_copy(struct strbuf *out, uint32_t *previous, const struct packed_row *row)
+{
+    size_t size = (size_t)(row->end - row->mask);
+    strbuf_reserve(out, VARINT_MOST + size);
+    strbuf_varint_there(out, row->site - *previous);
+    memcpy(out->data + out->size, row->mask, size);
+    out->size += size;
+    *previous = row->site;
 }
 
 void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const struct strbuf *b,
@@ -143,27 +193,32 @@ void rows_merge(struct strbuf *out, size_t *count, const struct strbuf *a, const
 {
     const struct strbuf *in[2] = {a, b};
     struct cursor c[2];
-    struct row row[2];
+    struct packed_row row[2];
     bool has[2];
     uint32_t from[2] = {UINT32_MAX, UINT32_MAX}, previous = UINT32_MAX;
     for (int i = 0; i < 2; i++) {
         const uint8_t *bytes = (const uint8_t *)in[i]->data;
         c[i] = (struct cursor){.at = bytes, .end = bytes ? bytes + in[i]->size : bytes};
-        has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], units);
+        has[i] = row_find(&c[i], &from[i], &row[i]);
     }
-    *count = 0;
-    while (has[0] || has[1]) {
+    strbuf_reserve(out, a->size + b->size);
+    for (*count = 0; has[0] || has[1]; ++*count) {
         int first = !has[0] || (has[1] && row[1].site < row[0].site);
-        struct row sum = row[first];
-        int other = !first;
-        bool same = has[other] && row[other].site == sum.site;
-        if (same)
+        bool same = has[0] && has[1] && row[0].site == row[1].site;
+        if (same) {
+            struct row sum, other;
+            row_read(&row[0], units, &sum);
+            row_read(&row[1], units, &other);
             for (unsigned k = 0; k < COLUMNS; k++)
-                sum.columns[k] += row[other].columns[k];
-        row_put(out, &previous, &sum, unit_of(units, sum.site));
-        ++*count;
+                sum.columns[k] += other.columns[k];
+            row_put(out, &previous, &sum, unit_of(units, sum.site));
+        } else {
+            row_copy(out, &previous, &row[first]);
+        }
         for (int i = 0; i < 2; i++)
             if (i == first || same)
-                has[i] = c[i].at < c[i].end && row_take(&c[i], &from[i], &row[i], units);
+                has[i] = row_find(&c[i], &from[i], &row[i]);
     }
+    if (out->data)
+        out->data[out->size] = '\0';
 }

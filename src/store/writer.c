@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <zstd.h>
 
+#include "base/err.h"
 #include "store/merge.h"
 #include "store/chunk_table.h"
 
@@ -61,6 +63,7 @@ static void *pack_parts(void *arg)
 {
     struct packing *k = arg;
     struct strbuf b = {0};
+    ZSTD_CCtx *compressor = must_alloc(ZSTD_createCCtx());
     for (size_t i; (i = atomic_fetch_add(&k->next, 1)) < CHUNK_CODECS;) {
         const struct chunk_codec *codec = &chunk_table[i];
         if (!(codec->part & k->wanted) || (codec->if_there && !codec->is_there(k->profile)))
@@ -70,8 +73,10 @@ static void *pack_parts(void *arg)
             codec->put(&b, k->profile);
         else
             codec->put_packed(&b, k->profile, k->packed);
-        chunk_append_large(&k->out[i], codec->type, k->process, &b, memory_of(k, codec->type));
+        chunk_append_large(&k->out[i], codec->type, k->process, &b, memory_of(k, codec->type),
+                           compressor);
     }
+    ZSTD_freeCCtx(compressor);
     strbuf_release(&b);
     return NULL;
 }

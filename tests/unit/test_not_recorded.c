@@ -31,8 +31,10 @@ static void test_release(void **state)
 {
     struct not_recorded u = {0};
     (void)state;
-    fill(&u); /* libc allocates what it keeps */
-    not_recorded_release(&u);
+    for (int i = 0; i < 10; i++) { /* libc keeps up to 7 freed blocks of each size, as in use */
+        fill(&u);
+        not_recorded_release(&u);
+    }
     size_t before = bytes_in_use();
     fill(&u);
     assert_int_equal(u.left_out.count, 2);

@@ -1,6 +1,8 @@
 /* /proc/PID/smaps and numa_maps as kernels write them, and texts that none would. */
 #include "unit.h"
 
+#include <unistd.h>
+
 #include "collect/resident/maps.h"
 #include "collect/proc/smaps.h"
 
@@ -64,6 +66,42 @@ static void test_smaps(void **state)
     assert_u64_equal(m[3].mapping.end, 0xffffffffff601000);
     assert_false(m[3].no_huge);
     vec_release(&all.items);
+}
+
+/* Of a process that stands still: the sum of all mappings, and copies that outlive the first
+ * reading. */
+static void test_still(void **state)
+{
+    (void)state;
+    struct proc_still still = {0};
+    struct strbuf text = {0};
+    struct proc_mappings copy = {0};
+    uint64_t rss = 0;
+    assert_int_equal(proc_still_read(&still, getpid()), 0);
+    size_t count = still.all.items.count;
+    assert_true(count > 5);
+    for (size_t i = 0; i < count; i++)
+        rss += still.all.items.items[i].mapping.kib[MAPPING_RSS] * 1024;
+    assert_u64_equal(still.rss_bytes, rss);
+    assert_true(rss > 0);
+    proc_still_copy(&still, &text, &copy);
+    assert_int_equal(copy.items.count, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct proc_mapping *a = &still.all.items.items[i], *b = &copy.items.items[i];
+        assert_u64_equal(a->mapping.start, b->mapping.start);
+        assert_u64_equal(a->mapping.end, b->mapping.end);
+        assert_int_equal(a->mapping.flags, b->mapping.flags);
+        assert_u64_equal(b->mapping.kib[MAPPING_RSS], 0);
+        assert_string_equal(a->name, b->name);
+        assert_ptr_not_equal(a->name, b->name);
+    }
+    proc_still_release(&still);
+    assert_non_null(proc_mapping_at(&copy, (uintptr_t)&rss));
+    assert_string_equal(proc_mapping_at(&copy, (uintptr_t)&rss)->name, "[stack]");
+    vec_release(&copy.items);
+    strbuf_release(&text);
+    assert_true(proc_still_read(&still, -1) < 0);
+    proc_still_release(&still);
 }
 
 static void test_anything_else(void **state)
@@ -194,9 +232,8 @@ static void test_thinning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_smaps),
-        cmocka_unit_test(test_anything_else),
-        cmocka_unit_test(test_numa),
+        cmocka_unit_test(test_smaps),         cmocka_unit_test(test_still),
+        cmocka_unit_test(test_anything_else), cmocka_unit_test(test_numa),
         cmocka_unit_test(test_thinning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

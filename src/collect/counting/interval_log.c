@@ -5,6 +5,9 @@
 
 #include "store/rows.h"
 
+/* Fewer numbers than one in so many are sorted by comparing them. */
+#define SORTED_BY_BITS 512
+
 void interval_log_init(struct interval_log *t, uint64_t length_ns)
 {
     *t = (struct interval_log){.length_ns = length_ns, .next_end_ns = length_ns};
@@ -23,19 +26,28 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Sorts different numbers below `end` by a bit for each of them. */
+static void sort_by_bits(uint32_t *numbers, size_t count, size_t end)
+{
+    size_t words = end / 64 + 1, n = 0;
+    uint64_t *bits = xcalloc(words, sizeof *bits);
+    for (size_t i = 0; i < count; i++)
+        bits[numbers[i] / 64] |= UINT64_C(1) << numbers[i] % 64;
+    for (size_t w = 0; w < words && n < count; w++)
+        for (uint64_t left = bits[w]; left; left &= left - 1)
+            numbers[n++] = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(left));
+    free(bits);
+}
+
 /* Rows are in the order of their sites. */
 static void sort_dirty(struct ledger *l)
 {
     uint32_t *dirty = l->deltas.dirty.items;
-    size_t count = l->deltas.dirty.count, n = 0;
-    if (count * 8 < l->accounts.count) {
-        if (count)
-            qsort(dirty, count, sizeof *dirty, compare_u32);
-        return;
-    }
-    for (uint32_t i = 0; n < count; i++)
-        if (l->accounts.items[i].delta)
-            dirty[n++] = i;
+    size_t count = l->deltas.dirty.count;
+    if (count * SORTED_BY_BITS >= l->accounts.count)
+        sort_by_bits(dirty, count, l->accounts.count);
+    else if (count)
+        qsort(dirty, count, sizeof *dirty, compare_u32);
 }
 
 static struct units units_of(const struct ledger *l)

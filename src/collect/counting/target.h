@@ -32,6 +32,7 @@
 #include "collect/naming/python_code.h"
 #include "collect/counting/program_mmaps.h"
 #include "collect/proc/address_set.h"
+#include "collect/proc/smaps.h"
 #include "collect/counting/schedule.h"
 #include "collect/counting/late_samples.h"
 #include "collect/counting/sampled_tree.h"
@@ -159,8 +160,10 @@ struct target {
     struct program_mmaps program_mmaps;
     struct pools pools;
     struct inheritance inheritance;
-    bool forked;           /* the process continues its parent's program */
-    bool has_forked;       /* the process has forked: its children may share its pages */
+    bool forked;     /* the process continues its parent's program */
+    bool has_forked; /* the process has forked: its children may share its pages */
+    /* Its mappings while it waits at its end and nothing can change them; NULL: read them. */
+    struct proc_still *still;
     uint64_t end_spent_ns; /* time spent on the work at its end (end_budget.h) */
     struct interval_log timeline;
 

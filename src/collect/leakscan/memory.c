@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "collect/proc/own_mappings.h"
 #include "collect/proc/pagemap.h"
-#include "collect/proc/smaps.h"
 #include "machine/page.h"
 
 #define PAGE page_bytes()
@@ -39,17 +38,18 @@ static struct region region_of(const struct proc_mapping *p)
         .is_libc = slash && (text_begins(slash, "/libc.so") || text_begins(slash, "/libc-"))};
 }
 
-int memory_map(struct memory *m, pid_t pid)
+int memory_map(struct memory *m, pid_t pid, const struct proc_still *still)
 {
     struct strbuf text = {0};
-    struct proc_mappings all = {0};
+    struct proc_mappings own = {0};
+    const struct proc_mappings *all = still ? &still->all : &own;
     remote_memory_close(&m->remote);
     remote_memory_open(&m->remote, pid);
-    int code = proc_read_mappings(pid, "maps", &text, &all);
+    int code = still ? 0 : proc_read_mappings(pid, "maps", &text, &own);
     m->regions.count = 0;
-    for (size_t i = 0; i < all.items.count; i++)
-        *vec_push(&m->regions) = region_of(&all.items.items[i]);
-    vec_release(&all.items);
+    for (size_t i = 0; i < all->items.count; i++)
+        *vec_push(&m->regions) = region_of(&all->items.items[i]);
+    vec_release(&own.items);
     strbuf_release(&text);
     return code ? code : m->regions.count ? 0 : -ESRCH;
 }

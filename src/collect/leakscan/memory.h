@@ -16,6 +16,7 @@
 
 #include "collect/proc/address_set.h"
 #include "collect/proc/remote_memory.h"
+#include "collect/proc/smaps.h"
 
 enum region_kind {
     REGION_ANONYMOUS,
@@ -42,8 +43,9 @@ struct memory {
     struct address_set written;
 };
 
-/* Returns 0, or a negative errno: the process may not be read, or is gone. */
-int memory_map(struct memory *m, pid_t pid);
+/* Returns 0, or a negative errno: the process may not be read, or is gone. `still`: its mappings, if
+ * they have been read; or NULL. */
+int memory_map(struct memory *m, pid_t pid, const struct proc_still *still);
 void memory_find_resident(struct memory *m);
 /*
  * For a forked process: finds the resident pages that it has, or may have, written to since the

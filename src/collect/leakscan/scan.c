@@ -37,7 +37,7 @@ void scan_prepare(struct target *t, uint64_t thread_pointer)
 {
     struct memory m = {0};
     /* A forked process has its parent's. */
-    if (t->scan.loader.items.count || memory_map(&m, t->pid) != 0)
+    if (t->scan.loader.items.count || memory_map(&m, t->pid, NULL) != 0)
         return;
     roots_at_start(&m, thread_pointer, &t->scan.loader);
     memory_release(&m);
@@ -322,7 +322,7 @@ static void read_memory(struct scanning *s, bool stops_threads)
     block_index_hold(t);
     if (!code && stops_threads)
         find_older(s, &h);
-    int seen = has_blocks(s) ? memory_map(&s->memory, t->pid) : 0;
+    int seen = has_blocks(s) ? memory_map(&s->memory, t->pid, t->still) : 0;
     if (has_blocks(s) && !seen) {
         memory_find_resident(&s->memory);
         seen = memory_try(&s->memory);

@@ -121,6 +121,32 @@ int proc_read_mappings(pid_t pid, const char *name, struct strbuf *text, struct 
     return code;
 }
 
+int proc_still_read(struct proc_still *s, pid_t pid)
+{
+    int code = proc_read_mappings(pid, "smaps", &s->text, &s->all);
+    for (size_t i = 0; i < s->all.items.count; i++)
+        s->rss_bytes += s->all.items.items[i].mapping.kib[MAPPING_RSS] * 1024;
+    return code;
+}
+
+void proc_still_copy(const struct proc_still *s, struct strbuf *text, struct proc_mappings *out)
+{
+    strbuf_add(text, s->text.data, s->text.size);
+    for (size_t i = 0; i < s->all.items.count; i++) {
+        struct proc_mapping *to = vec_push(&out->items);
+        *to = s->all.items.items[i];
+        memset(to->mapping.kib, 0, sizeof to->mapping.kib);
+        to->name = text->data + (to->name - s->text.data);
+    }
+}
+
+void proc_still_release(struct proc_still *s)
+{
+    strbuf_release(&s->text);
+    vec_release(&s->all.items);
+    *s = (struct proc_still){0};
+}
+
 struct proc_mapping *proc_mapping_at(const struct proc_mappings *all, uint64_t address)
 {
     size_t i;

@@ -71,6 +71,8 @@ static uint64_t rss_of(struct target *t, bool exact)
     struct strbuf text = {0};
     struct proc_mappings all = {0};
     struct stamp s = {0};
+    if (exact && t->still)
+        return t->still->rss_bytes;
     if (exact)
         proc_read_mappings(t->pid, "smaps_rollup", &text, &all);
     if (all.items.count)
@@ -99,13 +101,17 @@ void footprint_read(struct footprint_reading *l, struct target *t, enum footprin
         drain_counters(t);
     *l = (struct footprint_reading){
         .footprint = {.kind = (uint32_t)kind, .time_ns = now_ns, .exact = exact}};
-    proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
+    if (t->still)
+        proc_still_copy(t->still, &l->text, &l->mappings);
+    else
+        proc_read_mappings(t->pid, "maps", &l->text, &l->mappings);
     if (!find_pages(l, t->pid))
         l->mappings.items.count = 0;
     if (l->mappings.items.count) {
         l->footprint.rss_bytes = rss_of(t, exact);
         block_index_hold(t);
-        map_facts_mark(t, &l->mappings);
+        if (!t->still) /* those are marked */
+            map_facts_mark(t, &l->mappings);
         footprint_join(l, t, &l->footprint);
         block_index_release(t);
     }

@@ -113,27 +113,42 @@ static void add_capture(struct target *t, enum capture_kind kind, uint64_t now_n
         ;
 }
 
+void maps_read_still(struct target *t, struct proc_still *still)
+{
+    if (proc_still_read(still, t->pid) == 0) {
+        map_facts_mark(t, &still->all);
+        t->still = still;
+    } else {
+        proc_still_release(still);
+    }
+}
+
+void maps_forget_still(struct target *t)
+{
+    if (t->still)
+        proc_still_release(t->still);
+    t->still = NULL;
+}
+
 void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns)
 {
-    struct strbuf smaps = {0}, numa = {0};
-    struct proc_mappings all = {0};
+    struct strbuf numa = {0};
+    struct proc_still own = {0}, *all = t->still ? t->still : &own;
     uint64_t begun = monotonic_ns();
-    if (proc_read_mappings(t->pid, "smaps", &smaps, &all) == 0) {
+    if (t->still || proc_still_read(&own, t->pid) == 0) {
         if (!t->profile.map_names.strings.count)
             strpool_add(&t->profile.map_names, "");
-        map_facts_mark(t, &all);
+        if (!t->still)
+            map_facts_mark(t, &own.all);
         if (proc_read_all(t->pid, "numa_maps", &numa) == 0)
-            add_placements(&t->profile, &all, numa.data);
+            add_placements(&t->profile, &all->all, numa.data);
     }
     python_arenas_read(t, now_ns);
-    if (all.items.count) {
-        add_capture(t, kind, now_ns, &all);
-        t->maps.rss_bytes = 0;
+    if (all->all.items.count) {
+        add_capture(t, kind, now_ns, &all->all);
+        t->maps.rss_bytes = all->rss_bytes;
     }
-    for (size_t i = 0; i < all.items.count; i++)
-        t->maps.rss_bytes += all.items.items[i].mapping.kib[MAPPING_RSS] * 1024;
-    vec_release(&all.items);
-    strbuf_release(&smaps);
+    proc_still_release(&own);
     strbuf_release(&numa);
     if (!t->maps.due.apart_ns)
         t->maps.due.apart_ns = APART_NS;

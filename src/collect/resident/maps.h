@@ -17,6 +17,10 @@
 
 /* Call it after target_drain. */
 void maps_take(struct target *t, enum capture_kind kind, uint64_t now_ns);
+/* Reads the mappings of a process that stands still until maps_forget_still, for all readers.
+ * Nothing is read if that fails. */
+void maps_read_still(struct target *t, struct proc_still *still);
+void maps_forget_still(struct target *t);
 void maps_if_due(struct target *t, uint64_t now_ns);
 /* Have the mappings been captured since the program began to end? */
 bool maps_has_exit(const struct target *t);

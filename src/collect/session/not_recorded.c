@@ -27,11 +27,12 @@
 
 const struct executable *not_recorded_file(struct not_recorded *u, const char *path)
 {
-    for (size_t i = 0; i < u->examined.count; i++)
-        if (strcmp(u->examined.items[i].path, path) == 0)
-            return &u->examined.items[i].is;
-    *vec_push(&u->examined) = (struct examined_file){xstrdup(path), executable_examine(path)};
-    return &vec_last(&u->examined)->is;
+    uint32_t number = strpool_add(&u->paths, path), *known = map_at(&u->examined_by_path, number);
+    if (*known == MAP_NONE) {
+        *known = (uint32_t)u->examined.count;
+        *vec_push(&u->examined) = executable_examine(path);
+    }
+    return &u->examined.items[*known];
 }
 
 /* Did the user ask for programs of this name? */
@@ -531,8 +532,6 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
 
 void not_recorded_release(struct not_recorded *u)
 {
-    for (size_t i = 0; i < u->examined.count; i++)
-        free(u->examined.items[i].path);
     for (size_t i = 0; i < u->unhooked.count; i++)
         free(u->unhooked.items[i].library);
     for (size_t i = 0; i < u->silent_children.count; i++)
@@ -544,6 +543,8 @@ void not_recorded_release(struct not_recorded *u)
         free(u->suppressions.items[i].text);
     }
     vec_release(&u->examined);
+    map_release(&u->examined_by_path);
+    strpool_release(&u->paths);
     vec_release(&u->unhooked);
     vec_release(&u->silent_children);
     vec_release(&u->executed_children);

@@ -49,12 +49,6 @@ struct executed_child {
     bool is_there;        /* the child was seen at this reading of /proc */
 };
 
-/* A program file that was examined: families of processes run the same few files over and over. */
-struct examined_file {
-    char *path;
-    struct executable is;
-};
-
 struct not_recorded {
     /* Names of programs, one per line: other programs are not reported as missing. NULL: all
      * programs are. */
@@ -62,7 +56,10 @@ struct not_recorded {
     bool no_children; /* children are not reported as missing either */
     bool seldom;      /* reading /proc must cost very little: do it a quarter as often */
     uint64_t next_check_ns, next_libraries_check_ns, next_children_check_ns;
-    VEC(struct examined_file) examined;
+    /* Files that were examined: families of processes run the same few files over and over. */
+    VEC(struct executable) examined;
+    struct strpool paths;        /* of these files */
+    struct map examined_by_path; /* number of the path to index in `examined` */
     VEC(struct unhooked_library) unhooked;
     VEC(struct silent_child) silent_children;     /* children that can never connect */
     VEC(struct executed_child) executed_children; /* the children that the last reading found */

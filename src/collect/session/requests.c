@@ -235,8 +235,13 @@ static void read_before_exit(struct session *s, struct client *v)
                                 .footprint = plan.footprint ? &e->pages : NULL,
                                 .limit_ns = plan.scan_ns};
     bool stands_still = stop_threads_count(t->pid) == 1;
+    struct proc_still still = {0};
     if (stands_still)
         block_index_hold(t);
+    if (stands_still && plan.maps) {
+        count_until_now(s, t); /* the mappings of blocks are marked, so their sites must be known */
+        maps_read_still(t, &still);
+    }
     queue_names(s); /* they are found while we read */
     uint64_t now_ns = elapsed_ns(s) - t->start_ns;
     if (!s->options->no_scan) {
@@ -260,6 +265,7 @@ static void read_before_exit(struct session *s, struct client *v)
     if ((plan.maps || t->profile.sample_bytes) &&
         !t->forked) /* forked processes have their parent's libraries */
         not_recorded_at_exit(&s->not_recorded, t);
+    maps_forget_still(t);
     if (stands_still)
         block_index_release(t);
     client_reply(v, 0, -1, 0, 0);

@@ -15,10 +15,13 @@
 
 /* The address that the loader put into a slot of the library at `start`; 0: there is no such
  * slot. */
-static uint64_t bound_to(const struct target *t, uint64_t start, uint64_t slot)
+static uint64_t bound_to(const struct remote_memory *memory, uint64_t start, uint64_t slot)
 {
     uint64_t called;
-    return slot && remote_memory_copy(t->pid, start + slot, &called, sizeof called) ? called : 0;
+    return slot && remote_memory_read(memory, start + slot, &called, sizeof called) ==
+                       (ssize_t)sizeof called
+               ? called
+               : 0;
 }
 
 static bool is_libc(const struct proc_mappings *all, uint64_t address)
@@ -58,17 +61,18 @@ void unhooked_libraries_bound(struct not_recorded *u, struct target *t, const ch
         b->way = missed ? UNHOOKED_EARLY : UNHOOKED_BOUND;
 }
 
-static void examine_library(struct not_recorded *u, struct target *t, const char *path,
-                            uint64_t start, const struct proc_mappings *all)
+static void examine_library(struct not_recorded *u, struct target *t,
+                            const struct remote_memory *memory, const char *path, uint64_t start,
+                            const struct proc_mappings *all)
 {
     const struct executable *e = not_recorded_file(u, path);
-    uint64_t called = bound_to(t, start, e->malloc_slot);
+    uint64_t called = bound_to(memory, start, e->malloc_slot);
     if (e->own_malloc == OWN_MALLOC_HIDDEN)
         add(u, t, path, UNHOOKED_HIDDEN);
     else if (e->own_malloc == OWN_MALLOC_EXPORTED && called && called == start + e->malloc_address)
         add(u, t, path, UNHOOKED_OWN);
     else if (e->own_malloc == OWN_MALLOC_NONE &&
-             (is_libc(all, called) || is_libc(all, bound_to(t, start, e->free_slot))))
+             (is_libc(all, called) || is_libc(all, bound_to(memory, start, e->free_slot))))
         add(u, t, path, UNHOOKED_LIBC);
 }
 
@@ -77,22 +81,27 @@ static void examine_library(struct not_recorded *u, struct target *t, const char
 size_t unhooked_libraries_check(struct not_recorded *u, struct target *t)
 {
     struct strbuf text = {0};
-    struct proc_mappings all = {0};
+    struct proc_mappings own = {0};
+    const struct proc_mappings *all = t->still ? &t->still->all : &own;
     const struct proc_mapping *begins = NULL;
-    proc_read_mappings(t->pid, "maps", &text, &all);
-    for (size_t i = 0; i < all.items.count && u->unhooked.count < UNHOOKED_MAX; i++) {
-        const struct proc_mapping *p = &all.items.items[i];
+    struct remote_memory memory;
+    if (!t->still)
+        proc_read_mappings(t->pid, "maps", &text, &own);
+    remote_memory_open(&memory, t->pid);
+    for (size_t i = 0; i < all->items.count && u->unhooked.count < UNHOOKED_MAX; i++) {
+        const struct proc_mapping *p = &all->items.items[i];
         if (*p->name != '/')
             continue;
         if (p->mapping.offset == 0)
             begins = p;
         if (p->mapping.flags & MAPPING_EXECUTE && begins && strcmp(begins->name, p->name) == 0 &&
             strcmp(p->name, t->profile.executable) != 0 && !is_own_library(p->name))
-            examine_library(u, t, p->name, begins->mapping.start, &all);
+            examine_library(u, t, &memory, p->name, begins->mapping.start, all);
     }
-    size_t count = all.items.count;
+    size_t count = all->items.count;
+    remote_memory_close(&memory);
     strbuf_release(&text);
-    vec_release(&all.items);
+    vec_release(&own.items);
     return count;
 }
 
