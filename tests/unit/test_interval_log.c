@@ -1,7 +1,6 @@
 /* The interval log: what goes into it comes out, however often neighbours are merged. */
 #include "unit.h"
 
-
 #include "collect/counting/interval_log.h"
 #include "store/rows.h"
 
