@@ -165,6 +165,11 @@ bool peak_is_listed(const struct peak *k)
     return k->listed_bytes == k->bytes;
 }
 
+bool peak_is_explained(const struct peak *k)
+{
+    return k->listed_bytes > k->bytes / 2;
+}
+
 /* A peak of the process may lie between a moment and the one before. The higher of the two shows
  * most of what the peak consists of. */
 static size_t nearest_moment(const struct peaks *p, const struct peak *k)
@@ -175,15 +180,104 @@ static size_t nearest_moment(const struct peaks *p, const struct peak *k)
     return before ? k->moment - 1 : k->moment;
 }
 
+/* The live bytes of every site after so many intervals. */
+static void measure_at(const struct peaks *p, size_t intervals, bool peak, struct measure *out)
+{
+    struct window w = {.at = {.intervals = intervals, .peak = peak}};
+    measure_sites(out, p->lines.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
+}
+
+static void list_stacks(const struct peaks *p, struct peak *k, const struct value *calls)
+{
+    const struct call_tree *tree = &p->places.total.tree;
+    k->stack_count = 0;
+    for (uint32_t c = 1; c < tree->parent.count; c++)
+        if (calls[c].amount > 0)
+            keep_largest(k, (struct peak_stack){c, calls[c].amount, calls[c].count});
+}
+
+/* What a call can have had at a peak inside an interval. */
+struct call_bounds {
+    int64_t least, most;
+    int64_t blocks; /* if it had the most; -1: not known */
+};
+
+/* What each call can have had between the moment before the peak and the peak's. Returns the sum of
+ * the most. */
+static int64_t find_bounds(const struct peaks *p, const struct peak *k, struct call_bounds *calls)
+{
+    const struct profile *profile = p->lines.profile;
+    const struct call_tree *tree = &p->places.total.tree;
+    struct window interval = {.since = {.intervals = p->lines.intervals[k->moment - 1]},
+                              .at = {.intervals = p->lines.intervals[k->moment]}};
+    struct measure before, after, allocated;
+    int64_t sum = 0;
+    measure_at(p, interval.since.intervals, false, &before);
+    measure_at(p, interval.at.intervals, false, &after);
+    measure_sites(&allocated, profile, METRIC_TOTAL, SIZE_REQUESTED, &interval);
+    for (size_t i = 0; i < before.count; i++) {
+        if (!p->lines.counted[i] || tree->site_call[i] == CALL_NONE)
+            continue;
+        struct call_bounds *c = &calls[tree->site_call[i]];
+        int64_t all = before.sites[i].amount + allocated.sites[i].amount, most = all;
+        int64_t own = (int64_t)profile->sites.items[i].own_peak_bytes;
+        if (own >= before.sites[i].amount && own < most)
+            most = own;
+        int64_t least =
+            after.sites[i].amount - allocated.sites[i].amount; /* what was never freed */
+        c->least += least > 0 ? least : 0;
+        c->most += most;
+        if (most != all || c->blocks < 0)
+            c->blocks = -1;
+        else
+            c->blocks += before.sites[i].count + allocated.sites[i].count;
+        sum += most;
+    }
+    measure_release(&before);
+    measure_release(&after);
+    measure_release(&allocated);
+    return sum;
+}
+
+/*
+ * A peak of the process inside an interval: no site had more than it had before and allocated in the
+ * interval, nor more than ever. So a call had at least what the others cannot have had.
+ */
+static void find_stacks_inside(const struct peaks *p, struct peak *k)
+{
+    const struct profile *profile = p->lines.profile;
+    if (k->line != THREADS_PROCESS || !k->moment || p->lines.part || profile->together ||
+        profile->merge || profile->sample_bytes)
+        return;
+    size_t count = p->places.total.tree.parent.count;
+    struct call_bounds *bounds = xcalloc(count, sizeof *bounds);
+    struct value *calls = xcalloc(count, sizeof *calls);
+    int64_t most = find_bounds(p, k, bounds), sum = 0;
+    int64_t surely = k->bytes - (int64_t)profile->peak_skew_bytes;
+    bool exact = most == k->bytes && !profile->peak_skew_bytes;
+    for (size_t c = 1; c < count; c++) {
+        int64_t least = surely - (most - bounds[c].most);
+        least = least > bounds[c].least ? least : bounds[c].least;
+        calls[c] = (struct value){.amount = least, .count = exact ? bounds[c].blocks : -1};
+        sum += least;
+    }
+    if ((sum > k->listed_bytes || sum > k->bytes / 2) && sum <= k->bytes) {
+        k->listed_bytes = sum;
+        k->inside = true;
+        k->at_least = !exact;
+        list_stacks(p, k, calls);
+    }
+    free(calls);
+    free(bounds);
+}
+
 static void find_stacks(struct peaks *p, struct peak *k)
 {
     k->listed = nearest_moment(p, k);
     const struct profile *profile = p->lines.profile;
     const struct call_tree *tree = &p->places.total.tree;
-    struct window w = {
-        .at = {.intervals = p->lines.intervals[k->listed], .peak = holds_the_peak(p, k)}};
     struct measure m;
-    measure_sites(&m, profile, METRIC_LIVE, SIZE_REQUESTED, &w);
+    measure_at(p, p->lines.intervals[k->listed], holds_the_peak(p, k), &m);
     struct value *calls = xcalloc(tree->parent.count, sizeof *calls);
     for (size_t i = 0; i < m.count; i++) {
         if (p->lines.counted[i] && tree->site_call[i] != CALL_NONE &&
@@ -193,11 +287,11 @@ static void find_stacks(struct peaks *p, struct peak *k)
             k->listed_bytes = wrapped(k->listed_bytes, m.sites[i].amount);
         }
     }
-    for (uint32_t c = 1; c < tree->parent.count; c++)
-        if (calls[c].amount > 0)
-            keep_largest(k, (struct peak_stack){c, calls[c].amount, calls[c].count});
+    list_stacks(p, k, calls);
     free(calls);
     measure_release(&m);
+    if (!peak_is_listed(k))
+        find_stacks_inside(p, k);
 }
 
 int peaks_init(struct peaks *p, const struct recording *r, const struct query *q,

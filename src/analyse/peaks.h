@@ -22,8 +22,9 @@ struct peak_options {
 };
 
 struct peak_stack {
-    uint32_t call; /* in peaks.places */
-    int64_t bytes, blocks;
+    uint32_t call;  /* in peaks.places */
+    int64_t bytes;  /* at least so many, if peak.at_least */
+    int64_t blocks; /* -1: not known */
 };
 
 struct peak {
@@ -37,6 +38,8 @@ struct peak {
     size_t listed; /* the moment of the stacks: that of the peak, or the one before */
     /* The sum of all stacks then; may differ from `bytes`: see peak_is_listed. */
     int64_t listed_bytes;
+    bool inside;   /* the stacks are those at the peak itself, which is inside an interval; and */
+    bool at_least; /* what each of them had is known only from below */
     struct peak_stack stacks[PEAK_STACKS]; /* the largest first */
     size_t stack_count;
 };
@@ -55,9 +58,13 @@ void peaks_release(struct peaks *p);
 void peaks_keep_highest(struct peaks *p, size_t most);
 /*
  * Do the stacks add up to the peak? They are known for the process's peak, and otherwise at ends of
- * intervals: for a peak between two of them, the stacks are those at the higher end.
+ * intervals. For a peak between two ends, what each stack had at least is computed. If that is
+ * little, the stacks are those at the higher end.
  */
 bool peak_is_listed(const struct peak *k);
+/* Is most of the peak known by stack? Otherwise its largest stack may have had nothing to do with
+ * it. */
+bool peak_is_explained(const struct peak *k);
 const char *peak_line_name(const struct peaks *p, const struct peak *k);
 
 #endif

@@ -41,8 +41,10 @@ void peak_legend(const struct peaks *p, const struct peak *k, size_t most, struc
     int size = snprintf(tail, sizeof tail, "=>%" PRId64, k->bytes);
     say(out, "%d: %s>", k->number, peak_line_name(p, k));
     size_t used = unit_columns(out->data + start) + (size_t)size;
-    if (k->stack_count)
+    if (k->stack_count && peak_is_explained(k))
         put_place(p, k->stacks[0].call, most > used ? most - used : 0, out);
+    else
+        strbuf_puts(out, "(not known)");
     strbuf_puts(out, tail);
 }
 
@@ -70,13 +72,16 @@ static void add_peak(const struct peaks *p, const struct peak *k, const struct s
     strbuf_printf(out, "\n%s", style_bold(s));
     peak_legend(p, k, s->width, out);
     say(out, "%r\n    %B at %T\n", style_plain(s), k->bytes, k->time_ns);
-    if (!peak_is_listed(k))
+    if (!peak_is_listed(k) && !k->inside)
         say(out,
             "    the stacks at the peak itself are not known; these are of %T, when %B were live\n",
             p->lines.time_ns[k->listed], k->listed_bytes);
     for (size_t i = 0; i < k->stack_count; i++) {
         size_t start = out->size;
-        say(out, "    %B in %N block(s): ", k->stacks[i].bytes, k->stacks[i].blocks);
+        say(out, "    %r%B", k->at_least ? "at least " : "", k->stacks[i].bytes);
+        if (k->stacks[i].blocks >= 0)
+            say(out, " in %N block(s)", k->stacks[i].blocks);
+        strbuf_puts(out, ": ");
         size_t used = out->size - start;
         put_path(p, k->stacks[i].call, s->width > used ? s->width - used : 0, out);
         strbuf_putc(out, '\n');
@@ -137,14 +142,16 @@ static struct cell get_trough_time(struct spot s)
 static struct cell get_listed_time(struct spot s)
 {
     const struct peak *k = s.row;
-    return CELL_OF(peak_is_listed(k) ? k->time_ns : peaks_of(s)->lines.time_ns[k->listed]);
+    bool then = peak_is_listed(k) || k->inside;
+    return CELL_OF(then ? k->time_ns : peaks_of(s)->lines.time_ns[k->listed]);
 }
 
 static struct cell get_place(struct spot s)
 {
     const struct peak *k = s.row;
-    if (k->stack_count)
-        put_place(peaks_of(s), k->stacks[0].call, SIZE_MAX, s.made);
+    if (!k->stack_count || !peak_is_explained(k))
+        return CELL_NOT_KNOWN;
+    put_place(peaks_of(s), k->stacks[0].call, SIZE_MAX, s.made);
     return CELL_OF(s.made->data);
 }
 
@@ -163,7 +170,10 @@ static void json_peak_stacks(struct spot s, const char *key, struct json *j)
     for (size_t i = 0; i < k->stack_count; i++) {
         json_object(j, NULL);
         json_i64(j, "bytes", k->stacks[i].bytes);
-        json_i64(j, "count", k->stacks[i].blocks);
+        if (k->stacks[i].blocks >= 0)
+            json_i64(j, "count", k->stacks[i].blocks);
+        else
+            json_null(j, "count");
         json_frames(j, l->stacks, tree->parent.items, tree->frame.items, k->stacks[i].call);
         json_end(j);
     }
@@ -183,6 +193,7 @@ static const struct column_def columns[] = {
     {"listed_bytes", NULL, COLUMN_BYTES, PEAK(listed_bytes)},
     {"listed_ns", NULL, COLUMN_TIME, .get = get_listed_time},
     {"legend", NULL, COLUMN_WORDS, .get = get_legend, .csv_if = COLUMN_NEVER},
+    {"at_least", NULL, COLUMN_WORD, PEAK(at_least)},
     {"stacks", NULL, COLUMN_WORDS, .json = json_peak_stacks},
 };
 

@@ -279,6 +279,6 @@ def test_peaks_csv(t):
     rows = list(csv.DictReader(io.StringIO(t.run("peaks", profile, "--csv")[0])))
     peaks = t.ask(profile, "peaks")["peaks"]
     t.true("there are some", len(peaks) > 0)
-    t.equal("the columns", list(rows[0]), ["number", "thread", "time_ns", "bytes", "place", "listed_bytes", "listed_ns"])
+    t.equal("the columns", list(rows[0]), ["number", "thread", "time_ns", "bytes", "place", "listed_bytes", "listed_ns", "at_least"])
     for key in ("number", "bytes", "listed_bytes", "listed_ns"):
         t.equal(key, [int(r[key]) for r in rows], [p[key] for p in peaks])
