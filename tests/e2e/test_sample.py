@@ -46,6 +46,13 @@ def test_same_seed_same_blocks(t):
     t.true("another seed", other["totals"]["bytes_allocated"] != first["totals"]["bytes_allocated"])
 
 
+def test_what_the_end_leaves_out_is_noted_once(t):
+    """The mappings of 400 MB take too long, when the process begins to end and once more after its destructors."""
+    notes = t.report(t.record(t.build("holds.c", "-O1"), "400000000", opts=("--sample",)))["notes"]
+    t.equal("notes of the mappings", len([n for n in notes if n.startswith("the list of mappings at the end was left out")]), 1)
+    t.equal("every note once", sorted(notes), sorted(set(notes)))
+
+
 def is_empty(t, report):
     totals = report["totals"]
     t.equal("nothing is live", (totals["live_bytes"], totals["live_blocks"]), (0, 0))

@@ -124,11 +124,21 @@ struct end_plan {
     uint64_t scan_ns, others_ns; /* others_ns: the estimate of the other two steps */
 };
 
+/* A process is asked twice: when it begins to end, and after its destructors. */
+static bool was_left_out(const struct target *t, const char *what)
+{
+    for (size_t i = 0; i < t->profile.notes.count; i++)
+        if (strncmp(t->profile.notes.items[i], what, strlen(what)) == 0)
+            return true;
+    return false;
+}
+
 static void leave_out(struct target *t, const char *what, uint64_t cost_ns)
 {
     struct strbuf time = {0};
     unit_time(&time, cost_ns);
-    if (!t->forked && !t->end_spent_ns) /* many forked processes may be as large as their parent */
+    /* Many forked processes may be as large as their parent. */
+    if (!t->forked && !t->end_spent_ns && !was_left_out(t, what))
         *vec_push(&t->profile.notes) =
             xasprintf("%s at the end was left out: it would have taken about %s, more than the end "
                       "of a process may take%s",
