@@ -173,7 +173,7 @@ static const char help[] =
     "  tidemark run python3 script.py\n"
     "  tidemark run --mark-on Processor::event ./simulation\n"
     "  tidemark run -o '/tmp/%n.%p.tide' --only cmsRun -- ./job.sh\n"
-    "  tidemark run -o '|zstd > app.tide.zst' ./app\n"
+    "  tidemark run -o '|gzip > app.tide.gz' ./app\n"
     "  mpirun -n 64 tidemark run --merge job.tide ./solver\n";
 
 static int add_pattern(struct run_options *o, enum default_kind kind, const char *text,

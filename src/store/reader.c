@@ -14,12 +14,12 @@ static int refuse(const char *first, size_t size, const char *name, struct err *
         const char *magic;
         size_t size;
         const char *how, *with;
-    } packed[] = {{"\x1f\x8b", 2, "gzip", "gzip -dc"},
-                  {"\x28\xb5\x2f\xfd", 4, "zstd", "zstd -dc"},
+    } packed[] = {{"\x1f\x8b", 2, "gzip", "gzip -dk"},
+                  {"\x28\xb5\x2f\xfd", 4, "zstd", "zstd -dk"},
                   {"\xfd"
                    "7zXZ",
-                   5, "xz", "xz -dc"},
-                  {"BZh", 3, "bzip2", "bzip2 -dc"}};
+                   5, "xz", "xz -dk"},
+                  {"BZh", 3, "bzip2", "bzip2 -dk"}};
     if (size == 0)
         return err_set(err, -EBADMSG, "%s is empty, not a tidemark recording", name);
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)

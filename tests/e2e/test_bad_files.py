@@ -110,7 +110,7 @@ def test_no_recordings(t):
             t.true("gzip, %d bytes: incomplete" % size, opened(t, "gzip", got))
     refused(t, "gzip of something else", report(t, saved(t, gzip.compress(b"x" * 100000), "no.gz")))
     path = saved(t, packed(content), "x.tide.zst")
-    refused(t, "zstd", report(t, path), "%s is compressed with zstd; unpack it first: zstd -dc %s" % (path, path))
+    refused(t, "zstd", report(t, path), "%s is compressed with zstd; unpack it first: zstd -dk %s" % (path, path))
     refused(t, "a folder", report(t, t.dir), t.dir + " is a folder, not a tidemark recording")
     for device in ("/dev/zero", "/dev/null"):
         refused(t, device, report(t, device), device + " is a device, not a tidemark recording")
