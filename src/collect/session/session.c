@@ -465,12 +465,15 @@ static int open_signals(void)
  * threshold to 32 MiB when such blocks are freed, and keeps what tables leave behind when they
  * grow. */
 #define MAPPED_ALONE_BYTES (1 << 20)
+/* What glibc keeps of the heap that is free: each process takes some hundred KiB for a moment. */
+#define KEPT_FREE_BYTES (4 << 20)
 
 /* Each living process takes a descriptor. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
     mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
     s = (struct session){.options = o, .signals = -1, .socket = {.fd = -1}};
     s.not_recorded.only = o->only;
     s.not_recorded.no_children = o->no_follow;
