@@ -42,6 +42,14 @@ def test_inherited_blocks_are_not_scanned_again(t):
         t.equal("blocks", [found[-1].sizes() for found in processes(t, profile)[1:]], [LEFT] * WORKERS)
 
 
+def test_child_that_nobody_has_seen(t):
+    """Pages that a worker shares with it look as if the worker had never written to them. No block is missed."""
+    worker = processes(t, t.record(t.build("unseen_child.c", "-O1")))[1]
+    t.equal("kinds of scan", [scan.kind for scan in worker], [EXIT, END])
+    for scan in worker:
+        t.equal("blocks", scan.total("unknown", "lost", "indirect", "reachable"), (100, 77700))
+
+
 def test_more_than_fits(t):
     """Four million blocks take more than half a second: only a run of more than ten seconds has time for that."""
     program = t.build("many_small.c", "-O1")

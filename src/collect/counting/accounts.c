@@ -425,6 +425,15 @@ static void show(struct target *t, uint32_t thread, uint32_t number, const uint6
     take_row(t, thread, number, more);
 }
 
+/* Has the account not changed since it was last read? Threads that sleep may have very many such
+ * accounts. */
+static bool is_shown(const struct accounts *a, const struct shown_row *row)
+{
+    uint32_t place = row->account < a->shown_of.count ? a->shown_of.items[row->account] : 0;
+    return place &&
+           memcmp(a->shown.items[place - 1].columns, row->columns, sizeof row->columns) == 0;
+}
+
 /* No row will come any more. */
 static void take_last(struct target *t, uint32_t thread, uint32_t number,
                       const uint64_t now[COLUMNS])
@@ -459,7 +468,7 @@ bool accounts_read_unreported(struct target *t, struct reader *r, bool ended)
             continue;
         if (ended) /* nothing changes any more */
             take_last(t, r->thread, row.account, row.columns);
-        else
+        else if (!is_shown(&t->accounts, &row))
             *vec_push(&rows) = row;
     }
     atomic_thread_fence(memory_order_acquire);

@@ -33,6 +33,7 @@ struct question {
     void *context;
     const uint64_t *addresses; /* in order: only blocks that may hold one of them; NULL: all */
     size_t count;
+    bool own; /* blocks on pages that are still shared with the parent are not wanted */
 };
 
 /* The blocks that begin in a window, by place. */
@@ -158,6 +159,20 @@ static int by_region(const void *a, const void *b)
                                             : (int)x->granule_bits - (int)y->granule_bits;
 }
 
+/* Finds the pages of a part that have contents; if only its own blocks are wanted, those that the
+ * process has to itself. */
+static bool part_find_pages(const struct window *w, struct part *p, uint64_t end)
+{
+    struct page_runs there = {0}, *all = w->question->own ? &there : &p->runs;
+    bool known = w->pagemap >= 0 &&
+                 pagemap_runs(w->pagemap, p->of.slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, all);
+    for (size_t i = 0; i < there.items.count && known; i++)
+        known =
+            pagemap_own(w->pagemap, there.items.items[i].start, there.items.items[i].end, &p->runs);
+    vec_release(&there.items);
+    return known;
+}
+
 static void read_region(struct window *w, const struct wire_index_part *parts, size_t count)
 {
     struct part all[WIRE_CLASSES] = {0};
@@ -169,8 +184,7 @@ static void read_region(struct window *w, const struct wire_index_part *parts, s
         struct part *p = &all[used];
         uint64_t end = parts[i].slots + wire_part_bytes(parts[i].granule_bits);
         p->of = parts[i];
-        if (w->pagemap < 0 ||
-            !pagemap_runs(w->pagemap, p->of.slots, end, PAGE_PRESENT | PAGE_SWAPPED, 0, &p->runs)) {
+        if (!part_find_pages(w, p, end)) {
             p->runs.items.count = 0;
             *vec_push(&p->runs.items) = (struct page_run){.start = p->of.slots, .end = end};
         }
@@ -381,6 +395,29 @@ bool block_index_each(struct target *t, block_visit *visit, void *context)
         visit(context, &t->block_copy.blocks.items[i].block,
               t->block_copy.blocks.items[i].is_inherited);
     return true;
+}
+
+static void copy_own(void *context, const struct block *b, bool inherited)
+{
+    if (!inherited)
+        copy_block(context, b, false);
+}
+
+/* A page that the process shares with a child of its own looks as if it had never written to it.
+ * Then fewer blocks are found than there are, and all pages are read. */
+bool block_index_own(struct target *t, block_visit *visit, void *context)
+{
+    uint64_t expected = block_index_count(t);
+    struct block_copy own = {.is_whole = true};
+    if (!t->forked || t->has_forked || t->profile.sample_bytes || t->block_copy.is_whole ||
+        expected > KEPT_MOST)
+        return block_index_each(t, visit, context);
+    struct question q = {.visit = copy_own, .context = &own, .own = true};
+    bool known = read_all(t, &q) && own.is_whole && own.blocks.count >= expected;
+    for (size_t i = 0; i < own.blocks.count && known; i++)
+        visit(context, &own.blocks.items[i].block, false);
+    copy_forget(&own);
+    return known || block_index_each(t, visit, context);
 }
 
 struct skimming {

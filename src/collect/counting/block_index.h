@@ -40,6 +40,10 @@ typedef void block_visit(void *context, const struct block *b, bool inherited);
 /* Calls `visit` for each live block, in order of address. false: the program's memory cannot be
  * read, or is gone, so some blocks may be missing. */
 bool block_index_each(struct target *t, block_visit *visit, void *context);
+/* Like block_index_each, for callers that need no inherited blocks: `visit` is called for some of
+ * them or for none. In a forked process only those pages of the index are read that it has written
+ * to since the fork. */
+bool block_index_own(struct target *t, block_visit *visit, void *context);
 /* Like block_index_each, for callers that need few blocks: `visit` returns the address from which
  * on it wants the next block. Blocks before that address are skipped cheaply. */
 typedef uint64_t block_skim(void *context, const struct block *b);

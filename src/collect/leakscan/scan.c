@@ -148,7 +148,8 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
     expected = expected < FORESEEN ? expected : FORESEEN;
     vec_reserve(&s->reach.blocks, expected);
     vec_reserve(&s->blocks, expected);
-    if (!block_index_each(t, add_block, s))
+    if (s->memory.only_written ? !block_index_own(t, add_block, s)
+                               : !block_index_each(t, add_block, s))
         return false;
     add_older(s, UINT64_MAX);
     reachability_ready(&s->reach, memory_read, &s->memory);
@@ -283,7 +284,7 @@ static void sum_without_reachability(struct scanning *s)
     if (s->left_out && s->kind == SCAN_EXIT)
         return; /* target_pause will sum up */
     live_summary_begin(&s->summary, t, s->kind, s->time_ns);
-    if (!block_index_each(t, sum_block, &k)) {
+    if (!block_index_own(t, sum_block, &k)) {
         live_summary_release(&s->summary);
         live_summary_derive(&s->summary, t, s->kind, s->time_ns);
     }

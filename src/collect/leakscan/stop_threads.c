@@ -48,9 +48,7 @@ static bool is_left_alone(pid_t pid, pid_t tid)
 
 unsigned stop_threads_count(pid_t pid)
 {
-    struct proc_status status;
-    proc_read_status(pid, &status);
-    return status.threads;
+    return proc_count_threads(pid);
 }
 
 static int refuse(pid_t pid, int code, struct err *err)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -177,6 +178,14 @@ bool proc_read_exe(pid_t pid, char *out, size_t size)
     ssize_t n = readlink(path, out, size - 1);
     out[n > 0 ? n : 0] = '\0';
     return n > 0;
+}
+
+unsigned proc_count_threads(pid_t pid)
+{
+    struct stat tasks;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    return stat(path, &tasks) == 0 && tasks.st_nlink > 2 ? (unsigned)tasks.st_nlink - 2 : 0;
 }
 
 DIR *proc_open_threads(pid_t pid)

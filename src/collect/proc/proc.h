@@ -82,6 +82,8 @@ bool proc_read_exe(pid_t pid, char *out, size_t size);
  */
 unsigned proc_filters(pid_t pid);
 
+/* How many threads a process has; 0: not known. The cheapest way to learn it. */
+unsigned proc_count_threads(pid_t pid);
 /* Opens the folder of a process's threads, for proc_next_number and closedir. NULL and errno:
  * error. */
 DIR *proc_open_threads(pid_t pid);

@@ -73,6 +73,9 @@ static void parse_size(const char *line, struct mapping *m)
         {"Locked:", {MAPPING_LOCKED, MAPPING_LOCKED}},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        /* Each mapping has some 25 lines. */
+        if (line[0] != sizes[i].name[0])
+            continue;
         size_t length = strlen(sizes[i].name);
         if (strncmp(line, sizes[i].name, length) != 0)
             continue;

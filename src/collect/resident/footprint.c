@@ -133,14 +133,15 @@ static uint64_t live_now(struct target *t)
 
 /*
  * Reads the counters first, then the pages, then the blocks. What the program allocates or frees in
- * between would count as free, so this is repeated if RSS or the heap has changed meanwhile. If the
- * program changes too fast, the amount of change is stored with the result.
+ * between would count as free, so this is repeated if RSS or the heap has changed meanwhile, unless
+ * nobody asked for it. If the program changes too fast, the amount of change is stored with the
+ * result.
  */
 static void read_running(struct footprint_reading *l, struct target *t, enum footprint_kind kind,
                          uint64_t time_ns)
 {
     uint64_t cost_ns = 0;
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < (kind == FOOTPRINT_PERIODIC ? 1 : TRIES); i++) {
         struct stamp before = {0};
         uint64_t begun = monotonic_ns();
         uint64_t now_ns = begun - t->start_monotonic_ns;
@@ -240,7 +241,7 @@ void footprint_if_due(struct target *t, uint64_t now_ns)
         footprint_take(t, FOOTPRINT_MARK, now_ns);
     else if (now_ns >= FIRST_NS && now_ns >= t->footprint.due.next_ns &&
              /* The process may have grown much since. */
-             now_ns >= footprint_cost_ns(t) * APART_COST)
+             now_ns >= footprint_cost_ns(t) * PERIODIC_COST)
         footprint_take(t, FOOTPRINT_PERIODIC, now_ns);
 }
 

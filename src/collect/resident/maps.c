@@ -179,7 +179,8 @@ void maps_if_due(struct target *t, uint64_t now_ns)
     if (maps_has_exit(t) && !target_went_on(t, vec_last(&t->profile.captures)->time_ns, now_ns))
         return; /* the end may take a while */
     if (!t->profile.captures.count) {
-        if (now_ns >= FIRST_NS && now_ns >= t->maps.due.next_ns)
+        uint64_t rest = maps_cost_ns(t) * (t->profile.sample_bytes ? SAMPLED_COST : APART_COST);
+        if (now_ns >= FIRST_NS && now_ns >= rest && now_ns >= t->maps.due.next_ns)
             maps_take(t, CAPTURE_START, now_ns);
     } else if (now_ns >= t->maps.due.next_ns ||
                (now_ns >= t->maps.due.rest_ns && changed_much(t))) {

@@ -36,7 +36,7 @@
 #define LONGEST_NAP_NS    10000000
 #define RESTING_NAP_NS    100000000
 
-#define FORKED_APART    50 /* the pause is so many times the cost of reading a forked process */
+#define READINGS_APART  50 /* the pause is so many times what reading one of several took */
 #define CHECKS_APART_NS 20000000
 /* How long to wait for sleeping programs that have not connected. */
 #define PATIENCE_NS      1000000000
@@ -374,19 +374,22 @@ static bool wait_for_news(struct session *s, const struct timespec *nap)
 }
 
 /*
- * Reads each process for a small share of its time. Forked processes are alike, large and perhaps
- * many: all of them together get as much as one.
+ * Reads each process for a small share of its time. Where there are several, all of them together
+ * get as much as one: a program may have many, and need all processors for them. A process that has
+ * made a mark does not wait for the others.
  */
 static void read_if_due(struct session *s, struct target *t, uint64_t now_ns)
 {
     uint64_t begun = elapsed_ns(s);
-    if (t->forked && begun < s->next_forked_ns)
+    bool shares = t->forked || s->live.count > 1;
+    bool marked = !t->forked && t->marks.pending.count != t->footprint.marks;
+    if (shares && !marked && begun < s->next_reading_ns)
         return;
     maps_if_due(t, now_ns);
     footprint_if_due(t, now_ns);
     python_arenas_if_due(t, now_ns);
-    if (t->forked)
-        s->next_forked_ns = begun + (elapsed_ns(s) - begun) * FORKED_APART;
+    if (shares)
+        s->next_reading_ns = begun + (elapsed_ns(s) - begun) * READINGS_APART;
 }
 
 /* Nothing is learnt about processes that stay dormant: one checkpoint has them all. */
@@ -465,12 +468,15 @@ static int open_signals(void)
  * threshold to 32 MiB when such blocks are freed, and keeps what tables leave behind when they
  * grow. */
 #define MAPPED_ALONE_BYTES (1 << 20)
+/* What glibc keeps of the heap that is free: each process takes some hundred KiB for a moment. */
+#define KEPT_FREE_BYTES (4 << 20)
 
 /* Each living process takes a descriptor. */
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
     mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
     s = (struct session){.options = o, .signals = -1, .socket = {.fd = -1}};
     s.not_recorded.only = o->only;
     s.not_recorded.no_children = o->no_follow;

@@ -80,7 +80,7 @@ struct session {
     uint64_t next_snapshot_ns;
     uint64_t forked_spent_ns;     /* spent at the ends of forked processes (end_budget.h) */
     VEC(struct ending *) endings; /* processes that were read, and not summed up yet */
-    uint64_t next_forked_ns;      /* when the next forked process is read while it runs */
+    uint64_t next_reading_ns;     /* when the next of several processes is read while it runs */
     uint64_t sampled_count;       /* how many processes so far had their allocations sampled */
     bool paused;                  /* new processes begin paused */
     bool dormant;                 /* new processes begin dormant */
