@@ -13,12 +13,12 @@ ROUNDS = 80000  # about a third of a second of CPU time
 FRAMES = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 
 
-def right_shares(t, counts, samples):
+def right_shares(t, counts, samples, lost=0):
     """Within what chance allows (6.5 standard deviations, exceeded once in 100 million), and half a percent for the calls
-    themselves."""
+    themselves. Those that were lost may all have been of one function."""
     t.true("enough samples to say something", samples > 100, samples)
     for name, share in PARTS.items():
-        room = 6.5 * math.sqrt(samples * share * (1 - share)) + samples * 0.005
+        room = 6.5 * math.sqrt(samples * share * (1 - share)) + samples * 0.005 + lost
         got = counts.get(name, 0)
         t.true("samples in %s of %d within %.0f" % (name, samples, room), abs(got - samples * share) <= room, got)
 
@@ -240,8 +240,8 @@ def test_as_nobody(t):
         t.plain(*AS_NOBODY, tool, "run", "--quiet", *opts, "-o", profile, "--", program, "2", str(ROUNDS // 2))
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))
         report = t.report(profile, "cpu")
-        # Its rings are small: on a busy machine some are lost, of each function alike.
-        right_shares(t, counts_of(report), report["sum"]["count"])
+        # Its rings are small: on a busy machine some are lost.
+        right_shares(t, counts_of(report), report["sum"]["count"], report["sampling"]["lost_samples"])
 
 
 @cases(what=("--cpu=wall", "--faults"))

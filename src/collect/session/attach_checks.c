@@ -134,6 +134,11 @@ int attach_check(pid_t pid, struct err *err)
     proc_read_status(pid, &status);
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno == ESRCH) /* it has no memory: it is ending, or executing a program */
+        return proc_read_state(pid, &state) && first_thread_runs(pid, &state)
+                   ? err_set(err, -EAGAIN,
+                             "process %d has just executed another program; attach again", (int)pid)
+                   : err_set(err, -ESRCH, "process %d has ended", (int)pid);
     if (fd < 0)
         return errno == EACCES || errno == EPERM
                    ? refused(pid, &status, err)
