@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 
 #include "record/accounts_memory.h"
-#include "record/array_growth.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/shared_window.h"
@@ -141,8 +140,7 @@ void accounts_init(struct counting *c, void *memory)
     c->own = (struct account_table){.entries = memory, .size = ACCOUNT_TABLE_FIRST};
     c->others = (struct account_table){.entries = (uint64_t *)memory + ACCOUNT_TABLE_FIRST,
                                        .size = ACCOUNT_TABLE_FIRST};
-    c->growing = (void *)((uint64_t *)memory + 2 * ACCOUNT_TABLE_FIRST);
-    c->replacements = (void *)(c->growing + GROWING_ARRAYS);
+    c->replacements = (void *)((uint64_t *)memory + 2 * ACCOUNT_TABLE_FIRST);
 }
 
 static void table_clear(struct account_table *a)

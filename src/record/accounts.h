@@ -15,7 +15,6 @@
 #include "wire/accounts.h"
 
 struct thread;
-struct growing_array;
 
 /* A hash table of account numbers. Its keys are stacks whose entry in stack_accounts belongs to
  * another thread, or accounts of other threads whose blocks this thread has freed. */
@@ -35,7 +34,7 @@ struct near_region {
     uintptr_t region; /* address >> WIRE_REGION_BITS */
     char *slots;
 };
-#define NEAR_REGIONS 16u
+#define NEAR_REGIONS 64u /* neighbours: a heap of a gigabyte */
 
 /* A cell that the thread used lately (wire/accounts.h). */
 struct near_cell {
@@ -58,8 +57,7 @@ static inline size_t near_cell_at(uintptr_t key)
 #define ACCOUNT_TABLE_FIRST 512u  /* the first table, which is part of the thread's memory */
 #define REPLACEMENTS        4096u /* accounts that are this far apart share an entry */
 #define COUNTING_BYTES                                                                             \
-    (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t) + REPLACEMENTS * sizeof(struct replacements) +     \
-     GROWING_ARRAYS * sizeof(struct growing_array))
+    (2 * ACCOUNT_TABLE_FIRST * sizeof(uint64_t) + REPLACEMENTS * sizeof(struct replacements))
 
 /* What one thread needs to count its allocations and frees. */
 struct counting {
@@ -68,7 +66,6 @@ struct counting {
     uint32_t new_accounts;           /* accounts made since rows were last written */
     uint32_t cells, cells_end;
     struct account_table own, others;
-    struct growing_array *growing; /* [GROWING_ARRAYS] (array_growth.h) */
     struct replacements *replacements;
     bool any_replacement; /* false: all replacements are 0 */
     /* 1 + the era in which the thread last tried to own the total (count.c); 0: never. */

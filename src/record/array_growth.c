@@ -4,7 +4,7 @@
 
 #define GROWTHS_LOOKED 64 /* replacements that are no growth, and more than those that are */
 
-static __attribute__((noinline)) void report(struct thread *t, const struct growth_step *s)
+__attribute__((noinline)) void growth_step(struct thread *t, const struct growth_step *s)
 {
     if (UNLIKELY(t->end - t->at < 7) && !ring_spare_room(t)) {
         atomic_fetch_add_explicit(&t->ring->growths_left_out, 1, memory_order_relaxed);
@@ -18,47 +18,6 @@ static __attribute__((noinline)) void report(struct thread *t, const struct grow
     event_word(t, (uint64_t)s->old.account << 32 | s->account);
     event_word(t, (uint64_t)s->old.era << 32 | s->era);
     event_publish(t);
-}
-
-/* The place for the array whose last block is at this address. */
-static inline struct growing_array *array_at(struct thread *t, uintptr_t address)
-{
-    return &t->counting.growing[(address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 56];
-}
-static_assert(GROWING_ARRAYS == 1 << (64 - 56), "array_at takes that many bits of the hash");
-
-static inline const struct growth_step *last_step(const struct growing_array *a)
-{
-    return &a->steps[a->kept ? a->kept - 1 : 0];
-}
-
-/* Does the array go on with this step? */
-static inline bool is_next(const struct growing_array *a, const struct growth_step *s)
-{
-    const struct growth_step *last = last_step(a);
-    return a->used && last->to == s->from && last->size == s->old.size && last->era == s->old.era;
-}
-
-void growth_step(struct thread *t, const struct growth_step *s)
-{
-    struct growing_array *to = array_at(t, s->to), *from = array_at(t, s->from);
-    bool goes_on = is_next(from, s);
-    if (goes_on && to != from) {
-        *to = *from;
-        from->used = false;
-    } else if (!goes_on) {
-        to->used = true;
-        to->kept = 0;
-    }
-    if (s->size < GROWTH_LARGE && to->kept < GROWTH_KEPT && (!goes_on || to->kept)) {
-        to->steps[to->kept++] = *s;
-        return;
-    }
-    for (uint32_t i = 0; i < to->kept; i++)
-        report(t, &to->steps[i]);
-    report(t, s);
-    to->steps[0] = *s;
-    to->kept = 0;
 }
 
 static inline uint8_t one_more(uint8_t n)
@@ -89,15 +48,12 @@ void count_replaced(struct thread *t, uintptr_t address, const struct indexed *o
         struct wire_account *a = account_at(old->account);
         if (are_unrelated(a->growths, a->otherwise))
             return;
-        if (grows) {
+        if (grows)
             a->growths = one_more(a->growths);
-        } else {
-            if (step.size < old->size || step.size > old->size * 4) {
-                a->otherwise = one_more(a->otherwise);
-                report(t, &step);
-            }
+        else if (step.size < old->size || step.size > old->size * 4)
+            a->otherwise = one_more(a->otherwise);
+        else
             return;
-        }
     } else {
         struct replacements *r = &c->replacements[old->account % REPLACEMENTS];
         if (are_unrelated(r->grown, r->otherwise))

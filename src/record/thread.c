@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "record/array_growth.h"
 #include "record/cpu_timer.h"
 #include "record/libc.h"
 #include "record/loader_list.h"

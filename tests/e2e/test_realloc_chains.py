@@ -85,6 +85,19 @@ def test_realloc(t, kind, scale):
            in " ".join(t.run("growth", profile, "--why")[0].split()), t.stdout)
 
 
+def test_many_arrays_in_turn(t):
+    """Each step of each of 1,000 small arrays counts, however many others grow between two of them."""
+    for _ in range(10):  # as in record()
+        profile = t.record(t.build("many_arrays.c", "-O1"), "1000")
+        growths = int(t.stdout)
+        if not any("had no time" in note for note in t.report(profile)["notes"]):
+            break
+    chain, = t.ask(profile, "growth")["chains"]
+    t.equal("growths, sizes", [chain[k] for k in ("growths", "first_bytes", "final_bytes")], [growths, 16, 2048])
+    # An array may be taken for the one that had its address before, within the same millisecond.
+    t.true("arrays, length", 1000 <= chain["count"] <= 1050 and 7 <= chain["length"] <= 8, chain)
+
+
 @cases(kind=("double-buffer", "two-buffers", "shuffled", "sawtooth"))
 def test_no_chain(t, kind):
     """Blocks of any size that replace each other."""
