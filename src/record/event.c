@@ -335,6 +335,7 @@ alloc_quickly(struct thread *t, void *p, size_t size, const uint64_t *caller, bo
     return alloc_specially(t, p, size, caller);
 }
 
+/* event_alloc if anything is special: several threads alone do not rule out the fast path. */
 static __attribute__((noinline)) bool alloc_among_threads(struct thread *t, void *p, size_t size,
                                                           const uint64_t *caller)
 {
