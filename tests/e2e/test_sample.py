@@ -1,4 +1,7 @@
 """run --sample: estimates whose intervals hold the truth, frees that match, and commands that say so."""
+import subprocess
+import time
+
 from harness import cases, slow
 
 SEEDS = 40
@@ -127,6 +130,22 @@ def test_history_and_export_say_so(t):
         t.true(format + " says so", "one allocation per 128.0 KiB: figures of the heap are estimates" in t.stderr, t.stderr)
         t.run("export", exact, "--format", format, "-o", t.file("exact." + format))
         t.true(format + " of an exact one does not", "estimates" not in t.stderr, t.stderr)
+
+
+def test_the_collector_wakes_less_and_less_often(t):
+    """In production nobody wants to be woken a hundred times a second for a program that waits."""
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--sample", "-o", t.file("p.tide"), "--", "sleep", "3"])
+
+    def wakings():
+        with open("/proc/%d/status" % tool.pid) as status:
+            return int(next(line.split()[1] for line in status if line.startswith("voluntary_ctxt_switches")))
+    time.sleep(1.7)
+    before = wakings()
+    time.sleep(1)
+    woken = wakings() - before
+    t.true("at most every 20 ms", woken < 70, woken)
+    t.equal("status", tool.wait(), 0)
+    t.true("it has the whole time", t.report(t.file("p.tide"))["duration_ns"] > 2900000000)
 
 
 @cases(options=("--sample=10", "--sample=no", "--sample --python=objects", "--sample --faults", "--sample --only-cpu",

@@ -33,8 +33,9 @@
 #define NAMING_SOONEST_NS 1000000 /* so that the names of a short run do not all wait for its end */
 #define PROGRESS_EVERY_NS 250000000
 #define SHORTEST_NAP_NS   30000 /* a shorter one is not worth the system call */
+#define BUSY_NAP_NS       1000000
 #define LONGEST_NAP_NS    10000000
-#define RESTING_NAP_NS    100000000
+#define RESTING_NAP_NS    100000000 /* we are woken for all that matters */
 
 #define READINGS_APART  50 /* the pause is so many times what reading one of several took */
 #define CHECKS_APART_NS 20000000
@@ -312,12 +313,18 @@ static void find_names(struct session *s, uint64_t now)
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
-/* All processes are dormant, and nothing else has to be done at its time: what happens next wakes
- * us (wait_for_news). */
+/* Is there something besides the rings that must be done at its time? If not, what happens next
+ * wakes us (wait_for_news). */
+static bool has_appointments(const struct session *s)
+{
+    return !s->live.count || s->program_ended || s->options->attach_to || is_sampled(s) ||
+           s->triggers.all.count || s->next_snapshot_ns != UINT64_MAX;
+}
+
+/* All processes are dormant, and there is nothing else to do. */
 static bool is_resting(const struct session *s)
 {
-    if (!s->live.count || s->program_ended || s->options->attach_to || is_sampled(s) ||
-        s->triggers.all.count || s->next_snapshot_ns != UINT64_MAX)
+    if (has_appointments(s))
         return false;
     for (size_t i = 0; i < s->live.count; i++)
         if (!s->live.items[i]->dormant)
@@ -325,13 +332,17 @@ static bool is_resting(const struct session *s)
     return true;
 }
 
-/* The longest sleep while there are events. Sampled allocations are few: then an interval. */
+/* The longest sleep while there are events. Sampled allocations are few: then it is an interval,
+ * and those become longer with time. */
 static long busy_nap_ns(const struct session *s)
 {
-    uint64_t interval_ns = s->options->sample_bytes ? s->options->interval_ns : 0;
-    return interval_ns < 1000000          ? 1000000
-           : interval_ns > LONGEST_NAP_NS ? LONGEST_NAP_NS
-                                          : (long)interval_ns;
+    if (!s->options->sample_bytes)
+        return BUSY_NAP_NS;
+    uint64_t nap_ns = has_appointments(s) ? LONGEST_NAP_NS : RESTING_NAP_NS;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->timeline.length_ns < nap_ns)
+            nap_ns = s->live.items[i]->timeline.length_ns;
+    return nap_ns < BUSY_NAP_NS ? BUSY_NAP_NS : (long)nap_ns;
 }
 
 /*
@@ -497,6 +508,7 @@ int session_run(const struct session_options *o, struct session_result *result, 
         return code;
     s.signals = open_signals();
     s.start_ns = monotonic_ns();
+    s.checkpoints.apart_cost = o->sample_bytes ? CHECKPOINTS_APART_SAMPLED : CHECKPOINTS_APART_COST;
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
     struct launch launch = {.argv = o->argv,
                             .library = o->library,
