@@ -187,7 +187,7 @@ def programs(folder):
     found = {"one-thread": lambda: always(folder, 0), "glibc": lambda: always(folder, 8)}
     for name, library in (("jemalloc", "libjemalloc.so.2"), ("tcmalloc", "libtcmalloc_minimal.so.4"), ("mimalloc", MIMALLOC_LIBRARY)):
         found[name] = lambda library=library: always(folder, 8, library)
-    for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
+    for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"):
         found["python" + version] = lambda version=version: python(folder, version)
     found["redis"] = lambda: redis(folder)
     found["postgres"] = lambda: postgres(folder)
