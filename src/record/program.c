@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,7 +39,7 @@ static void descriptor_path(long fd, char out[32])
 }
 
 /* A C library in an unusual place still has its loader's name. */
-static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *e)
+static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
 {
     for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MAX; i++) {
         Elf64_Phdr h;
@@ -54,11 +55,10 @@ static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *
         const char *slash = strrchr(loader, '/');
         return strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
     }
-    p->has_loader = false;
-    return WIRE_OUT_NONE;
+    return WIRE_OUT_STATIC;
 }
 
-static enum wire_out judge(struct program *p, long fd, const char *first)
+static enum wire_out judge(long fd, const char *first)
 {
     Elf64_Ehdr e;
     memcpy(&e, first, sizeof e);
@@ -69,7 +69,7 @@ static enum wire_out judge(struct program *p, long fd, const char *first)
         return WIRE_OUT_32_BIT;
     if (e.e_machine != ARCH_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
         return WIRE_OUT_NONE; /* an emulator runs it, which may pass it on */
-    return judge_loader(p, fd, &e);
+    return judge_loader(fd, &e);
 }
 
 /* The name in a #! line, ended in place; NULL: there is none. */
@@ -88,7 +88,6 @@ void program_examine(struct program *p, int folder, const char *path)
 {
     char first[FIRST_BYTES + 1], itself[32];
     p->why = WIRE_OUT_NONE;
-    p->has_loader = true;
     if (!*path)
         descriptor_path(folder, itself);
     path = *path ? path : itself;
@@ -101,7 +100,7 @@ void program_examine(struct program *p, int folder, const char *path)
         long n = sys_call(SYS_pread64, fd, first, (long)FIRST_BYTES, 0L);
         path = n > 2 ? named_interpreter(first) : NULL;
         if (!path && n >= (long)sizeof(Elf64_Ehdr))
-            p->why = judge(p, fd, first);
+            p->why = judge(fd, first);
         if (p->why) {
             descriptor_path(fd, itself);
             n = sys_call(SYS_readlinkat, (long)AT_FDCWD, itself, p->name, sizeof p->name - 1);
@@ -131,7 +130,6 @@ void program_examine_by_name(struct program *p, const char *name)
     char path[2 * PROGRAM_NAME_MAX];
     size_t name_size = strlen(name);
     p->why = WIRE_OUT_NONE;
-    p->has_loader = true;
     if (strchr(name, '/')) {
         program_examine(p, AT_FDCWD, name);
         return;
