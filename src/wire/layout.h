@@ -524,6 +524,7 @@ enum wire_left {
     WIRE_LEFT_TAKEN,   /* an earlier name means the same function */
     WIRE_LEFT_THREADS, /* other threads run already */
     WIRE_LEFT_NEEDED,  /* a mark cannot be made without it */
+    WIRE_LEFT_HOOKED,  /* a hook calls it, and no mark can be made inside a hook */
     WIRE_LEFT_MANY,    /* WIRE_FUNCTIONS_MAX are marked in that file */
     WIRE_LEFT_REFUSED  /* code cannot be written to, or there is no room near it */
 };
