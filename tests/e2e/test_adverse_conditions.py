@@ -162,6 +162,13 @@ def test_file_size_limit(t):
     one_line(t, "ulimit -f")
 
 
+def test_address_space(t):
+    """What the recorder maps at the start is missing where a program lowers its own limit (RLIMIT_AS) later."""
+    sizes = [int(text.split()[1]) for text in (t.plain("grep", "VmSize", "/proc/self/status")[0],
+                                               t.record("grep", "VmSize", "/proc/self/status") and t.stdout)]
+    t.true("the recorder's share: %d KiB" % (sizes[1] - sizes[0]), sizes[1] - sizes[0] < 100 << 10, sizes)
+
+
 # Limits
 
 @cases(limit=("as=268435456", "data=67108864", "stack=65536:unlimited", "stack=262144", "memlock=0", "nofile=16"))
@@ -201,7 +208,7 @@ def test_program_without_descriptors(t, limit):
     t.equal("in_threads", t.total(report, "in_threads"), (19200, 600) if whole else (9600, 300))
     t.equal("lost", report["totals"]["lost_events"], 0 if whole else 300)
     t.equal("processes", len(report["processes"]), 2 if whole else 1)
-    t.equal("notes", [n for n in report["notes"] if n.startswith("1 child processes were not recorded")] != [], not whole)
+    t.equal("notes", [n for n in report["notes"] if n.startswith("1 child process was not recorded")] != [], not whole)
 
 
 def test_collector_without_descriptors(t):
@@ -433,7 +440,7 @@ def test_filter_installed_by_the_program(t, action, calls):
     t.equal("in_first_thread", t.total(t.report(profile, "total"), "in_first_thread"), (48 * 300000, 300000))
     t.equal("in_threads", t.total(report, "in_threads"), (32 * 300, 300))
     t.equal("lost", report["totals"]["lost_events"], 300)
-    t.true("a note", any("1 child processes were not recorded" in n for n in report["notes"]), report["notes"])
+    t.true("a note", any("1 child process was not recorded" in n for n in report["notes"]), report["notes"])
 
 
 @cases(action=("errno", "kill"))

@@ -543,10 +543,10 @@ void target_finish(struct target *t)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)
         *vec_push(&p->notes) = xasprintf(
-            "%u child processes were not recorded: they could not reach the collector, for "
-            "want of a file descriptor, because of a seccomp filter, or from another "
-            "network namespace",
-            t->unfollowed);
+            "%u child process%s could not reach the collector, for want of a file descriptor, "
+            "because of a seccomp filter, or from another network namespace",
+            t->unfollowed,
+            t->unfollowed == 1 ? " was not recorded: it" : "es were not recorded: they");
     if (t->python.state == WIRE_PYTHON_ON || t->python.state == WIRE_PYTHON_FULL)
         p->python_version = t->python.version;
     p->python_objects = p->python_version && t->python.objects_state == WIRE_OBJECTS_ON;
