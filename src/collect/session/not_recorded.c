@@ -51,6 +51,8 @@ bool not_recorded_is_wanted(const char *only, const char *path)
 
 static const char *const libc_reason =
     "it uses another C library than glibc; record a build for glibc";
+static const char *const sanitizer_reason =
+    "it is built with a sanitizer, which must be its first library; record a build without";
 static const char *const static_reason =
     "it is statically linked, so nothing can be preloaded into it; record a dynamically linked "
     "build of it";
@@ -70,6 +72,8 @@ static const char *kind_reason(const struct executable *e)
         return "it is a program for another kind of machine; record a native build of it";
     case EXECUTABLE_OTHER_LOADER:
         return libc_reason;
+    case EXECUTABLE_SANITIZED:
+        return sanitizer_reason;
     case EXECUTABLE_DYNAMIC:
     case EXECUTABLE_UNKNOWN:
         break;
@@ -340,7 +344,7 @@ static uint64_t next_check(uint64_t now_ns, uint64_t first_ns, unsigned share)
 
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
 {
-    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_STATIC)
+    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_SANITIZER)
         add_left_out(u, path, (enum left_out_why)why);
 }
 
@@ -473,6 +477,8 @@ static const char *left_out_reason(struct not_recorded *u, const struct left_out
         return libc_reason;
     case LEFT_OUT_32_BIT:
         return narrow_reason;
+    case LEFT_OUT_SANITIZER:
+        return sanitizer_reason;
     case LEFT_OUT_STATIC:
         break;
     }
