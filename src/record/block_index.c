@@ -6,8 +6,7 @@
 #include "record/recorder.h"
 
 #define PARTS        (1u << 18)
-#define SLAB_FIRST   ((size_t)16 << 20)
-#define SLAB_ALONE   ((size_t)128 << 20) /* for a program that can map no more */
+#define SLAB_FIRST   ((size_t)128 << 20)
 #define WIDE_FIRST   1024u
 #define ADDRESS_MOST (UINT64_C(1) << (WIRE_REGION_BITS + 2 * INDEX_TABLE_BITS))
 
@@ -25,30 +24,23 @@ struct index_top index_top;
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static bool slab_has(size_t size)
-{
-    return (size_t)(block_index.slab_end - block_index.slab) >= size;
-}
-
-static bool slab_map(size_t size)
-{
-    char *slab = sys_leaves_room(size) ? sys_map(size) : NULL;
-    if (!slab)
-        return false;
-    recorder_own(slab, size);
-    block_index.slab = slab;
-    block_index.slab_end = slab + size;
-    block_index.slab_size = size;
-    return true;
-}
-
 /* Call it with the lock. */
 static void *slab_take(size_t size)
 {
     size = (size + WIRE_PAGE - 1) & ~(size_t)(WIRE_PAGE - 1);
-    size_t larger = block_index.slab_size ? block_index.slab_size * 2 : SLAB_FIRST;
-    if (!slab_has(size) && !(larger > size && slab_map(larger)) && !slab_map(size))
-        return NULL;
+    if ((size_t)(block_index.slab_end - block_index.slab) < size) {
+        size_t larger = block_index.slab_size ? block_index.slab_size * 2 : SLAB_FIRST;
+        larger = larger < size ? size : larger;
+        if (!sys_leaves_room(larger))
+            larger = size;
+        char *slab = sys_leaves_room(larger) ? sys_map(larger) : NULL;
+        if (!slab)
+            return NULL;
+        recorder_own(slab, larger);
+        block_index.slab = slab;
+        block_index.slab_end = slab + larger;
+        block_index.slab_size = larger;
+    }
     void *p = block_index.slab;
     block_index.slab += size;
     return p;
@@ -108,14 +100,6 @@ void index_prepare(void)
     spin_lock(&block_index.lock);
     if (!block_index.parts)
         block_index.parts = slab_take(PARTS * sizeof *block_index.parts);
-    spin_unlock(&block_index.lock);
-}
-
-void index_prepare_alone(void)
-{
-    spin_lock(&block_index.lock);
-    if (!slab_has(SLAB_ALONE))
-        slab_map(SLAB_ALONE);
     spin_unlock(&block_index.lock);
 }
 

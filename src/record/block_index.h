@@ -272,7 +272,6 @@ static inline bool index_take_stored(uintptr_t address, struct indexed *out)
 void index_set_spacing(unsigned bytes);
 unsigned index_spacing(void);
 void index_prepare(void);               /* maps memory for the first blocks */
-void index_prepare_alone(void);         /* and for many more: soon no memory can be mapped */
 void index_forked(void);                /* adapts the index of a forked child */
 void index_clear(void);                 /* after a detach: no block is known */
 void index_tell(struct wire_header *h); /* publishes where the index of this process is */

@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "record/block_index.h"
 #include "record/cpu_timer.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
@@ -23,7 +22,6 @@ static bool confine(void)
         thread_leave();
     stack_tree_prepare();
     stack_accounts_prepare();
-    index_prepare_alone();
     threads_prepare();
     cpu_timer_stop(); /* the filter may not let a handler return */
     atomic_store(&recorder.confined, true);
