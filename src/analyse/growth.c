@@ -192,11 +192,14 @@ static double recorder_at(const struct profile *p, uint64_t time_ns)
 }
 
 /* The memory that CPython had for small objects at a moment, in the same way: it was not read at
- * every mark. */
-static double arenas_about(const struct profile *p, uint64_t time_ns)
+ * every mark. What was read before the first mark is no evidence of growth since then, and is left
+ * out if there is a later reading. */
+static double arenas_about(const struct profile *p, uint64_t first_ns, uint64_t time_ns)
 {
     const struct arena_reading *before = NULL, *after = NULL;
     for (size_t i = 0; i < p->arenas.count && !after; i++) {
+        if (p->arenas.items[i].time_ns < first_ns && i + 1 < p->arenas.count)
+            continue;
         if (p->arenas.items[i].time_ns <= time_ns)
             before = &p->arenas.items[i];
         else
@@ -218,7 +221,7 @@ static void series_of_stamps(struct growth *g, const struct profile *p)
         g->series[GROWTH_ANON][k] = (double)s->anon_bytes;
         g->series[GROWTH_SHARED][k] =
             (double)s->rss_bytes - (double)s->anon_bytes - recorder_at(p, s->time_ns);
-        g->series[GROWTH_ARENAS][k] = arenas_about(p, s->time_ns);
+        g->series[GROWTH_ARENAS][k] = arenas_about(p, g->stamp[0]->time_ns, s->time_ns);
     }
 }
 

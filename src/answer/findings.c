@@ -7,6 +7,7 @@
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/next_command.h"
+#include "answer/notes.h"
 #include "answer/place_columns.h"
 #include "answer/summary.h"
 #include "answer/wrap.h"
@@ -22,6 +23,11 @@ static bool is_recorded(const struct findings_all *all)
 static bool is_imported(const struct findings_all *all)
 {
     return findings_chosen(all)->places.total.profile->imported.from;
+}
+
+static const char *unseen(const struct findings_all *all)
+{
+    return notes_of_unseen(all->recording);
 }
 
 static bool is_clean(const struct findings_all *all)
@@ -60,6 +66,8 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
         b->temporary_share * 100, b->overhead_share * 100);
     if (b->residency_known)
         say(out, "; %B were never touched", b->untouched_bytes);
+    if (unseen(all))
+        say(out, "; %s", unseen(all));
     if (all->analysed < 2)
         return;
     if (all->analysed == 2)
@@ -263,7 +271,8 @@ static void add_answer(const struct findings_all *all, const struct style *s, st
     } else if (is_imported(all)) {
         strbuf_puts(&text, "Nothing was found in the figures that are known. ");
     } else if (is_clean(all)) {
-        strbuf_puts(&text, "There is nothing worth your time. ");
+        say(&text, "There is nothing worth your time%r. ",
+            unseen(all) ? " in what was recorded" : "");
     } else {
         say_lost_of_cut(all, "It lost ", &text);
         strbuf_puts(&text, ", by unknown code: the outer frames are missing. ");

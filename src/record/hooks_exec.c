@@ -244,7 +244,7 @@ static __attribute__((noinline)) enum preloading look_at(int folder, const char 
         program_examine(&p, folder, path);
     if (p.why)
         recorder_left_out(p.name, p.why);
-    return p.why ? CANNOT_LOAD_IT : p.has_loader ? LOADS_IT : HANDS_IT_ON;
+    return !p.why ? LOADS_IT : p.why == WIRE_OUT_STATIC ? HANDS_IT_ON : CANNOT_LOAD_IT;
 }
 
 /* `environment`, or one made on the stack of the calling function. */

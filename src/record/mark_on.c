@@ -50,6 +50,21 @@ static bool is_taken(uint64_t address, const struct patch *patches, unsigned cou
     return false;
 }
 
+/* Is it a function that the program reaches only through a hook that counts its calls? */
+static bool is_hooked(uint64_t address)
+{
+    const uintptr_t hooked[] = {
+        (uintptr_t)next.malloc,         (uintptr_t)next.calloc,        (uintptr_t)next.realloc,
+        (uintptr_t)next.free,           (uintptr_t)next.aligned_alloc, (uintptr_t)next.memalign,
+        (uintptr_t)next.posix_memalign, (uintptr_t)next.valloc,        (uintptr_t)next.pvalloc,
+        (uintptr_t)next.mmap,           (uintptr_t)next.munmap,        (uintptr_t)next.mremap,
+    };
+    for (unsigned i = 0; i < sizeof hooked / sizeof *hooked; i++)
+        if (hooked[i] == address)
+            return true;
+    return false;
+}
+
 /* Fills a slot and a patch. false: *why it is not marked. */
 static bool prepare(const struct wire_function *f, uint64_t base, long memory, uint8_t *slot,
                     struct patch *out, enum wire_left *why)
@@ -62,6 +77,9 @@ static bool prepare(const struct wire_function *f, uint64_t base, long memory, u
     uint64_t trampoline;
     *why = WIRE_LEFT_NEEDED;
     if (e.address == (uintptr_t)libc.find_object) /* a hook inside a hook is recognised by it */
+        return false;
+    *why = WIRE_LEFT_HOOKED;
+    if (is_hooked(e.address))
         return false;
     e.readable = patch_read(memory, e.address, e.size);
     *why = WIRE_LEFT_CHANGED;

@@ -3,16 +3,19 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "record/recorder.h"
+#include "wire/sanitizer.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 #define FIRST_BYTES      256
 #define HEADERS_MAX      64
+#define DYNAMIC_MAX      96
 #define PATH_OTHERWISE   "/bin:/usr/bin"
 
 extern char **environ;
@@ -37,14 +40,47 @@ static void descriptor_path(long fd, char out[32])
     *at = '\0';
 }
 
-/* A C library in an unusual place still has its loader's name. */
-static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *e)
+/* Where in the file the byte at an address of the program's memory is; 0: nowhere. */
+static uint64_t offset_of(long fd, const Elf64_Ehdr *e, uint64_t address)
 {
+    Elf64_Phdr h;
+    for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MAX; i++)
+        if (read_at(fd, &h, sizeof h, e->e_phoff + (uint64_t)i * sizeof h) && h.p_type == PT_LOAD &&
+            address - h.p_vaddr < h.p_filesz)
+            return h.p_offset + (address - h.p_vaddr);
+    return 0;
+}
+
+/* Is one of the libraries in DT_NEEDED a sanitizer? They come first in the list. */
+static bool needs_sanitizer(long fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynamic)
+{
+    Elf64_Dyn list[DYNAMIC_MAX];
+    char name[WIRE_SANITIZER_NAME];
+    uint64_t names = 0;
+    size_t count = dynamic->p_filesz / sizeof *list;
+    count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX;
+    if (!read_at(fd, list, count * sizeof *list, dynamic->p_offset))
+        return false;
+    for (size_t i = 0; i < count && !names; i++)
+        if (list[i].d_tag == DT_STRTAB)
+            names = offset_of(fd, e, list[i].d_un.d_ptr);
+    for (size_t i = 0; i < count && names && list[i].d_tag == DT_NEEDED; i++)
+        if (read_at(fd, name, sizeof name, names + list[i].d_un.d_val) && wire_is_sanitizer(name))
+            return true;
+    return false;
+}
+
+/* A C library in an unusual place still has its loader's name. */
+static enum wire_out judge_loader(long fd, const Elf64_Ehdr *e)
+{
+    bool has_loader = false;
     for (unsigned i = 0; i < e->e_phnum && i < HEADERS_MAX; i++) {
         Elf64_Phdr h;
         char loader[FIRST_BYTES];
         if (!read_at(fd, &h, sizeof h, e->e_phoff + (uint64_t)i * sizeof h))
             return WIRE_OUT_NONE;
+        if (h.p_type == PT_DYNAMIC && has_loader && needs_sanitizer(fd, e, &h))
+            return WIRE_OUT_SANITIZER;
         if (h.p_type != PT_INTERP)
             continue;
         if (h.p_filesz < 2 || h.p_filesz > sizeof loader ||
@@ -52,13 +88,14 @@ static enum wire_out judge_loader(struct program *p, long fd, const Elf64_Ehdr *
             return WIRE_OUT_NONE;
         loader[h.p_filesz - 1] = '\0';
         const char *slash = strrchr(loader, '/');
-        return strcmp(slash ? slash + 1 : loader, ARCH_LOADER) == 0 ? WIRE_OUT_NONE : WIRE_OUT_LIBC;
+        if (strcmp(slash ? slash + 1 : loader, ARCH_LOADER) != 0)
+            return WIRE_OUT_LIBC;
+        has_loader = true; /* its header comes before that of the dynamic section */
     }
-    p->has_loader = false;
-    return WIRE_OUT_NONE;
+    return has_loader ? WIRE_OUT_NONE : WIRE_OUT_STATIC;
 }
 
-static enum wire_out judge(struct program *p, long fd, const char *first)
+static enum wire_out judge(long fd, const char *first)
 {
     Elf64_Ehdr e;
     memcpy(&e, first, sizeof e);
@@ -69,7 +106,7 @@ static enum wire_out judge(struct program *p, long fd, const char *first)
         return WIRE_OUT_32_BIT;
     if (e.e_machine != ARCH_MACHINE || e.e_phentsize != sizeof(Elf64_Phdr))
         return WIRE_OUT_NONE; /* an emulator runs it, which may pass it on */
-    return judge_loader(p, fd, &e);
+    return judge_loader(fd, &e);
 }
 
 /* The name in a #! line, ended in place; NULL: there is none. */
@@ -88,7 +125,6 @@ void program_examine(struct program *p, int folder, const char *path)
 {
     char first[FIRST_BYTES + 1], itself[32];
     p->why = WIRE_OUT_NONE;
-    p->has_loader = true;
     if (!*path)
         descriptor_path(folder, itself);
     path = *path ? path : itself;
@@ -101,7 +137,7 @@ void program_examine(struct program *p, int folder, const char *path)
         long n = sys_call(SYS_pread64, fd, first, (long)FIRST_BYTES, 0L);
         path = n > 2 ? named_interpreter(first) : NULL;
         if (!path && n >= (long)sizeof(Elf64_Ehdr))
-            p->why = judge(p, fd, first);
+            p->why = judge(fd, first);
         if (p->why) {
             descriptor_path(fd, itself);
             n = sys_call(SYS_readlinkat, (long)AT_FDCWD, itself, p->name, sizeof p->name - 1);
@@ -131,7 +167,6 @@ void program_examine_by_name(struct program *p, const char *name)
     char path[2 * PROGRAM_NAME_MAX];
     size_t name_size = strlen(name);
     p->why = WIRE_OUT_NONE;
-    p->has_loader = true;
     if (strchr(name, '/')) {
         program_examine(p, AT_FDCWD, name);
         return;

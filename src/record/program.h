@@ -10,7 +10,6 @@
 #ifndef TIDE_RECORD_PROGRAM_H
 #define TIDE_RECORD_PROGRAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "wire/layout.h"
@@ -19,7 +18,6 @@
 
 struct program {
     enum wire_out why;
-    bool has_loader;             /* false: it is linked statically */
     char name[PROGRAM_NAME_MAX]; /* the file that cannot load it, if `why` gives a reason */
 };
 

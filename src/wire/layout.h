@@ -487,7 +487,9 @@ enum wire_request_kind {
 enum wire_out {
     WIRE_OUT_NONE,
     WIRE_OUT_LIBC, /* it uses another C library */
-    WIRE_OUT_32_BIT
+    WIRE_OUT_32_BIT,
+    WIRE_OUT_STATIC,   /* it has no loader; what it executes may have one */
+    WIRE_OUT_SANITIZER /* wire/sanitizer.h */
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */
@@ -523,6 +525,7 @@ enum wire_left {
     WIRE_LEFT_TAKEN,   /* an earlier name means the same function */
     WIRE_LEFT_THREADS, /* other threads run already */
     WIRE_LEFT_NEEDED,  /* a mark cannot be made without it */
+    WIRE_LEFT_HOOKED,  /* a hook calls it, and no mark can be made inside a hook */
     WIRE_LEFT_MANY,    /* WIRE_FUNCTIONS_MAX are marked in that file */
     WIRE_LEFT_REFUSED  /* code cannot be written to, or there is no room near it */
 };

@@ -201,7 +201,7 @@ def test_program_without_descriptors(t, limit):
     t.equal("in_threads", t.total(report, "in_threads"), (19200, 600) if whole else (9600, 300))
     t.equal("lost", report["totals"]["lost_events"], 0 if whole else 300)
     t.equal("processes", len(report["processes"]), 2 if whole else 1)
-    t.equal("notes", [n for n in report["notes"] if n.startswith("1 child processes were not recorded")] != [], not whole)
+    t.equal("notes", [n for n in report["notes"] if n.startswith("1 child process was not recorded")] != [], not whole)
 
 
 def test_collector_without_descriptors(t):
@@ -433,7 +433,7 @@ def test_filter_installed_by_the_program(t, action, calls):
     t.equal("in_first_thread", t.total(t.report(profile, "total"), "in_first_thread"), (48 * 300000, 300000))
     t.equal("in_threads", t.total(report, "in_threads"), (32 * 300, 300))
     t.equal("lost", report["totals"]["lost_events"], 300)
-    t.true("a note", any("1 child processes were not recorded" in n for n in report["notes"]), report["notes"])
+    t.true("a note", any("1 child process was not recorded" in n for n in report["notes"]), report["notes"])
 
 
 @cases(action=("errno", "kill"))

@@ -264,6 +264,25 @@ def test_control(t):
         t.equal("the library in the program is tidemark's own memory", library, {"tidemark"})
 
 
+def test_pause(t):
+    """Blocks of a pause are not those from before the attach."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        p.tell("small 100")
+        attached = Attached(t, p.pid)
+        t.equal("pause", t.run("ctl", str(p.pid), "pause")[2], 0)
+        p.tell("small 30")
+        before = p.tell("info 0") and p.tell("small 0")
+        freed = p.tell("drop 20")[1] - before[1]
+        t.equal("resume", t.run("ctl", str(p.pid), "resume")[2], 0)
+        report = t.report(attached.detach())
+        t.equal("frees of blocks from before the attach", report["attached"]["before_frees"], 0)
+        said = [n for n in report["notes"] if "paused for a while" in n]
+        t.true("the note says what the frees may be", len(said) == 1 and "%d frees of such blocks or of blocks from before the attach" % freed
+               in said[0], report["notes"])
+
+
 @cases(threads=(0, 5))
 def test_a_stopped_program(t, threads):
     """It is attached to as it stands, goes on standing, and is recorded from when it is let go."""

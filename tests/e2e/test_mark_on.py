@@ -153,6 +153,17 @@ def test_odd_functions(t):
         t.equal("notes", len(said), len(refused))
 
 
+def test_functions_that_are_counted(t):
+    """A hook stands before the functions that allocate: they are not called 'never entered'."""
+    names = ("malloc", "calloc", "realloc", "free", "mmap", "munmap")
+    profile = t.record(t.build("entered_odd.c", "-O1"), opts=[word for name in names for word in ("--mark-on", name)])
+    t.equal("marks", labels(t, profile), {})
+    said = notes(t, profile)
+    t.equal("why", [name for name in names if any("entries of %s in" % name in note and "counts its calls" in note for note in said)],
+            list(names))
+    t.equal("notes: %r" % said, len(said), len(names))
+
+
 @cases(name=("sqlite3 sqlite3_step", "sqlite3 sqlite3_column_text", "xmllint xmlFreeDoc"))
 def test_real_programs(t, name):
     """As many marks as a preloaded counter counts calls, and the same output."""

@@ -288,6 +288,24 @@ def test_static_child(t, how):
     t.equal("the parent's", t.total(report, "in_parent"), (1000, 10))
 
 
+@cases(how=tuple(STARTERS))
+def test_brief_static_child(t, how):
+    """The collector need not see it while it lives: who executes it says so."""
+    program = t.build("ends.c", "-O1", "-static")
+    report, stderr = recorded(t, *started(t, how, program))
+    says(t, report, stderr, program, "statically linked")
+    t.equal("notes on it: %r" % report["notes"], len([n for n in report["notes"] if "statically" in n]), 1)
+    found = t.ask(t.file("p.tide"), "findings")
+    t.true("findings do not hide it", found["findings"] or "statically linked" in found["basis"], found["basis"])
+
+
+def test_brief_static_children_among_others(t):
+    """Many of one program make one note."""
+    program = t.build("ends.c", "-O1", "-static")
+    report, stderr = recorded(t, "sh", "-c", 'for i in 1 2 3 4 5 6 7 8; do "$0" return; done; true', program)
+    says(t, report, stderr, program, "statically linked", "8 times")
+
+
 def test_not_missed_if_not_asked_for(t):
     static = t.file("other")
     shutil.copy(t.build("not_recorded.c", "-O1", "-static", "-Wno-error"), static)

@@ -119,3 +119,17 @@ def test_sanitized_program_is_left_alone(t, sanitizer):
     t.equal("its status", want[2], 0)
     t.equal("seen", t.report(profile)["totals"]["allocations"], 0)
     t.true("a note says so", "malloc of its own" in " ".join(t.report(profile)["notes"]), t.report(profile)["notes"])
+
+
+@cases(sanitizer=("address", "thread"), how=("program", "child"))
+def test_sanitizer_in_a_library_is_left_alone(t, sanitizer, how):
+    """It must be the first library: AddressSanitizer refuses to run after another, and ThreadSanitizer crashes."""
+    quiet = {"ASAN_OPTIONS": "detect_leaks=0"}
+    program = t.build("heap_family.c", "-O1", "-DONLY_COMMON=1", "-fsanitize=" + sanitizer, cc="gcc")
+    command = (program, "1") if how == "program" else ("sh", "-c", '"$0" 1; echo status $?', program)
+    want = t.plain(*command, env=quiet)
+    t.equal("its status", want[2], 0)
+    profile = t.record(*command, env=quiet, status=want[2])
+    t.equal("its output", t.stdout, want[0])
+    notes = t.report(profile)["notes"]
+    t.equal("notes that say so: %r" % notes, len([n for n in notes if program in n and "sanitizer" in n]), 1)

@@ -34,9 +34,8 @@ static struct recording *waits_after_its_start(enum domain domain)
 }
 
 /* What was done within the first interval is no growth: at the first stamp it was there already. */
-static void expect_nothing_grows(enum domain domain)
+static void expect_nothing_grows(struct recording *r)
 {
-    struct recording *r = waits_after_its_start(domain);
     struct growth g;
     struct growth_question question = {0};
     struct err err = {0};
@@ -53,13 +52,24 @@ static void expect_nothing_grows(enum domain domain)
 static void test_arenas(void **state)
 {
     (void)state;
-    expect_nothing_grows(DOMAIN_ARENA);
+    expect_nothing_grows(waits_after_its_start(DOMAIN_ARENA));
+}
+
+/* What arenas had before the first stamp says nothing about growth since then. */
+static void test_arenas_that_were_read_before(void **state)
+{
+    (void)state;
+    struct recording *r = waits_after_its_start(DOMAIN_HEAP);
+    struct profile *p = &r->profiles.items[0];
+    *vec_push(&p->arenas) = (struct arena_reading){.time_ns = SECOND, .bytes = MIB};
+    *vec_push(&p->arenas) = (struct arena_reading){.time_ns = 479 * SECOND, .bytes = 3 * MIB};
+    expect_nothing_grows(r);
 }
 
 static void test_mapped(void **state)
 {
     (void)state;
-    expect_nothing_grows(DOMAIN_MAPPED);
+    expect_nothing_grows(waits_after_its_start(DOMAIN_MAPPED));
 }
 
 /* A large block lives for a moment of each interval, and the first stamps are taken then: what is live
@@ -342,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arenas),
+        cmocka_unit_test(test_arenas_that_were_read_before),
         cmocka_unit_test(test_mapped),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_kept_before_the_first_footprint),

@@ -109,6 +109,9 @@ static const char *reason(uint32_t why)
         return "the program had several threads before recording began";
     case WIRE_LEFT_NEEDED:
         return "tidemark itself calls it to make a mark; name a function that calls it";
+    case WIRE_LEFT_HOOKED:
+        return "tidemark counts its calls, and cannot make a mark inside one; name a function that "
+               "calls it";
     case WIRE_LEFT_MANY:
         return "32 functions of that file are marked already, and no more can be, of this name or "
                "those after it; name fewer";

@@ -386,9 +386,9 @@ bool target_went_on(const struct target *t, uint64_t looked_ns, uint64_t now_ns)
 
 uint64_t *target_unknown_frees(struct target *t)
 {
-    if (t->attached)
-        return &t->profile.attached.frees;
-    return t->was_paused ? &t->unannounced_frees : &t->ledger.unknown_frees;
+    if (t->was_paused)
+        return &t->unannounced_frees;
+    return t->attached ? &t->profile.attached.frees : &t->ledger.unknown_frees;
 }
 
 bool target_may_lack_blocks(const struct target *t)
@@ -543,10 +543,10 @@ void target_finish(struct target *t)
         *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)
         *vec_push(&p->notes) = xasprintf(
-            "%u child processes were not recorded: they could not reach the collector, for "
-            "want of a file descriptor, because of a seccomp filter, or from another "
-            "network namespace",
-            t->unfollowed);
+            "%u child process%s could not reach the collector, for want of a file descriptor, "
+            "because of a seccomp filter, or from another network namespace",
+            t->unfollowed,
+            t->unfollowed == 1 ? " was not recorded: it" : "es were not recorded: they");
     if (t->python.state == WIRE_PYTHON_ON || t->python.state == WIRE_PYTHON_FULL)
         p->python_version = t->python.version;
     p->python_objects = p->python_version && t->python.objects_state == WIRE_OBJECTS_ON;
@@ -573,7 +573,10 @@ void target_finish(struct target *t)
             t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
     else if (t->was_paused)
         *vec_push(&p->notes) = xasprintf(
-            "recording was paused for a while: allocations made then are not counted%s", frees);
+            "recording was paused for a while: allocations made then are not counted%s%s", frees,
+            !t->attached           ? ""
+            : t->unannounced_frees ? " or of blocks from before the attach"
+                                   : "; what is left of them is counted as from before the attach");
     free(frees);
     if (t->timeline.not_kept)
         *vec_push(&p->notes) = xasprintf(

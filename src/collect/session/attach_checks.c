@@ -77,6 +77,12 @@ static int check_program(pid_t pid, struct err *err)
                        "the program of process %d uses another C library than glibc (musl, say); "
                        "tidemark records programs of glibc",
                        (int)pid);
+    case EXECUTABLE_SANITIZED:
+        return err_set(
+            err, -ENOTSUP,
+            "the program of process %d is built with a sanitizer, whose allocator cannot "
+            "be recorded; attach to a build without",
+            (int)pid);
     case EXECUTABLE_FOREIGN:
         return err_set(err, -ENOTSUP, "process %d runs a program for another kind of machine",
                        (int)pid);

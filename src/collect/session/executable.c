@@ -16,6 +16,7 @@
 #include "collect/leakscan/lsan_suppressions.h"
 #include "machine/registers.h"
 #include "symbol/elfimage.h"
+#include "wire/sanitizer.h"
 
 #define INTERPRETERS_MAX 4 /* the kernel follows no more */
 
@@ -193,6 +194,24 @@ static void read_sections(Elf *elf, struct executable *e)
     }
 }
 
+static bool needs_sanitizer(Elf *elf)
+{
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        GElf_Dyn entry;
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+            const char *name =
+                entry.d_tag == DT_NEEDED ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : NULL;
+            if (name && wire_is_sanitizer(name))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The kind, from header and program headers: sections may be stripped. */
 static enum executable_kind kind_of(Elf *elf)
 {
@@ -216,7 +235,9 @@ static enum executable_kind kind_of(Elf *elf)
         /* A C library in an unusual place (Nix, a home folder) still has its loader's name. */
         bool ours = strcmp(path_base(loader), ARCH_LOADER) == 0;
         free(loader);
-        return ours ? EXECUTABLE_DYNAMIC : EXECUTABLE_OTHER_LOADER;
+        return !ours                  ? EXECUTABLE_OTHER_LOADER
+               : needs_sanitizer(elf) ? EXECUTABLE_SANITIZED
+                                      : EXECUTABLE_DYNAMIC;
     }
     return EXECUTABLE_STATIC;
 }

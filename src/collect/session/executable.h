@@ -16,6 +16,7 @@ enum executable_kind {
     EXECUTABLE_32_BIT,
     EXECUTABLE_FOREIGN,      /* for another machine */
     EXECUTABLE_OTHER_LOADER, /* the loader of another C library */
+    EXECUTABLE_SANITIZED,    /* it needs a library that must be loaded first (wire/sanitizer.h) */
     EXECUTABLE_UNKNOWN,      /* not ELF, or not readable */
 };
 

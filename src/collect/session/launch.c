@@ -67,7 +67,8 @@ int launch_program(const struct launch *l, pid_t *pid, struct err *err)
         bool refused = executable_changes_rights(program, getuid(), geteuid(), getgid(), getegid());
         /* Other loaders would complain on the program's stderr, or even give up. */
         enum executable_kind kind = executable_kind(program);
-        set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER);
+        set_up = !l->library || (kind != EXECUTABLE_32_BIT && kind != EXECUTABLE_OTHER_LOADER &&
+                                 kind != EXECUTABLE_SANITIZED);
         is_static = kind == EXECUTABLE_STATIC;
         free(file);
         free(program);

@@ -22,6 +22,7 @@
 #define CHECK_APART_COST  50
 #define NOTES_MAX         16 /* notes about children; more would hide the rest */
 #define SUPPRESSIONS_MOST 8
+#define KERNEL_NAME_MAX   15
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
@@ -50,6 +51,11 @@ bool not_recorded_is_wanted(const char *only, const char *path)
 
 static const char *const libc_reason =
     "it uses another C library than glibc; record a build for glibc";
+static const char *const sanitizer_reason =
+    "it is built with a sanitizer, which must be its first library; record a build without";
+static const char *const static_reason =
+    "it is statically linked, so nothing can be preloaded into it; record a dynamically linked "
+    "build of it";
 static const char *const narrow_reason = "it is a 32-bit program; record a 64-bit build of it";
 
 /* Why the recorder cannot be preloaded into it, and what to do; NULL: it can. */
@@ -59,14 +65,15 @@ static const char *kind_reason(const struct executable *e)
     case EXECUTABLE_STATIC:
         return e->is_go ? "it is a Go program, statically linked, whose runtime has its own "
                           "allocator; use Go's own profiler"
-                        : "it is statically linked, so nothing can be preloaded into it; "
-                          "record a dynamically linked build of it";
+                        : static_reason;
     case EXECUTABLE_32_BIT:
         return narrow_reason;
     case EXECUTABLE_FOREIGN:
         return "it is a program for another kind of machine; record a native build of it";
     case EXECUTABLE_OTHER_LOADER:
         return libc_reason;
+    case EXECUTABLE_SANITIZED:
+        return sanitizer_reason;
     case EXECUTABLE_DYNAMIC:
     case EXECUTABLE_UNKNOWN:
         break;
@@ -337,7 +344,7 @@ static uint64_t next_check(uint64_t now_ns, uint64_t first_ns, unsigned share)
 
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
 {
-    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_32_BIT)
+    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_SANITIZER)
         add_left_out(u, path, (enum left_out_why)why);
 }
 
@@ -411,16 +418,27 @@ void not_recorded_check_ended(struct target *t)
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
+/* The program of this name, as the kernel cuts it, that a process said it executes; or NULL. */
+static const struct left_out *find_left_out(const struct not_recorded *u, const char *name)
+{
+    for (size_t i = 0; i < u->left_out.count; i++)
+        if (strncmp(path_base(u->left_out.items[i].path), name, KERNEL_NAME_MAX) == 0)
+            return &u->left_out.items[i];
+    return NULL;
+}
+
 /* The process ended before it could be examined. If its last name differs from the target's and it
  * did not set that name itself, it had executed another program. */
-static void judge_by_name(struct watched *w, const struct target *t)
+static void judge_by_name(const struct not_recorded *u, struct watched *w, const struct target *t)
 {
     if (w->became || !*w->last_name || strcmp(w->last_name, *w->name ? w->name : t->name) == 0)
         return;
     for (size_t i = 0; i < t->profile.threads.count; i++)
         if (strcmp(w->last_name, t->profile.threads.items[i].name) == 0)
             return;
-    w->became = xstrdup(w->last_name);
+    const struct left_out *l = find_left_out(u, w->last_name);
+    w->is_path = l != NULL;
+    w->became = xstrdup(l ? l->path : w->last_name);
 }
 
 static char *became_note(struct not_recorded *u, const struct target *t)
@@ -450,29 +468,46 @@ static bool is_noted(struct target *const *targets, size_t count, const char *pa
     return false;
 }
 
-/* Is this note about a program that was left out? For those, one note covers all processes. */
-static bool names_left_out(const struct not_recorded *u, const char *note)
+static const char *left_out_reason(struct not_recorded *u, const struct left_out *l)
+{
+    switch (l->why) {
+    case LEFT_OUT_ATTACHED:
+        return attached_reason;
+    case LEFT_OUT_LIBC:
+        return libc_reason;
+    case LEFT_OUT_32_BIT:
+        return narrow_reason;
+    case LEFT_OUT_SANITIZER:
+        return sanitizer_reason;
+    case LEFT_OUT_STATIC:
+        break;
+    }
+    const char *reason = kind_reason(not_recorded_file(u, l->path)); /* a Go program? */
+    return reason ? reason : static_reason;
+}
+
+/* Is this note about a program that was left out at least `times` times? One note covers all its
+ * processes. */
+static bool names_left_out(const struct not_recorded *u, const char *note, unsigned times)
 {
     for (size_t i = 0; i < u->left_out.count; i++)
-        if (strstr(note, u->left_out.items[i].path))
+        if (u->left_out.items[i].times >= times && strstr(note, u->left_out.items[i].path))
             return true;
     return false;
 }
 
-/* If a recorded process became such a program, the process's own note says so. */
-static void explain_left_out(const struct not_recorded *u, struct target *const *targets,
-                             size_t count, struct target *main)
+/* If one recorded process became such a program, the process's own note says so. */
+static void explain_left_out(struct not_recorded *u, struct target *const *targets, size_t count,
+                             struct target *main)
 {
     for (size_t i = 0; i < u->left_out.count; i++) {
         const struct left_out *l = &u->left_out.items[i];
-        if (l->why != LEFT_OUT_ATTACHED && is_noted(targets, count, l->path))
+        if (l->why != LEFT_OUT_ATTACHED && l->times == 1 && is_noted(targets, count, l->path))
             continue;
         char *times = l->times > 1 ? xasprintf(" %u times", l->times) : xstrdup("");
         *vec_push(&main->profile.notes) =
             xasprintf("in %s, which was executed%s, nothing could be seen: %s", l->path, times,
-                      l->why == LEFT_OUT_ATTACHED ? attached_reason
-                      : l->why == LEFT_OUT_LIBC   ? libc_reason
-                                                  : narrow_reason);
+                      left_out_reason(u, l));
         free(times);
     }
 }
@@ -510,10 +545,10 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
     for (size_t i = 0; i < count; i++) {
         struct target *t = targets[i];
         struct watched *w = &t->watched;
-        judge_by_name(w, t);
+        judge_by_name(u, w, t);
         bool became = w->became && !t->profile.execed && not_recorded_is_wanted(u->only, w->became);
         char *note = became ? became_note(u, t) : NULL;
-        if (note && t != main)
+        if (note && t != main && !names_left_out(u, note, 2))
             *vec_push(&main->profile.notes) =
                 xasprintf("process %d, %s: %s", t->pid, path_base(t->profile.executable), note);
         if (note)
@@ -525,7 +560,7 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
     unhooked_libraries_explain(u);
     for (size_t i = 0; i < u->silent_children.count; i++)
         if (!target_find(targets, count, u->silent_children.items[i].pid) &&
-            !names_left_out(u, u->silent_children.items[i].note))
+            !names_left_out(u, u->silent_children.items[i].note, 1))
             *vec_push(&main->profile.notes) = xstrdup(u->silent_children.items[i].note);
     explain_left_out(u, targets, count, main);
 }

@@ -9,8 +9,9 @@
  * - libraries whose calls of malloc are not hooked (unhooked_libraries.h)
  *
  * The last three are found in /proc, which the collector reads now and then while the processes
- * live. A child that began and ended between two readings is missed. A process that executed
- * another program is recognised by its name until it is reaped.
+ * live. Recorded processes also say when they execute a program that cannot load the recorder. Other
+ * children (setuid, or without tidemark's environment) that began and ended between two readings
+ * are missed. A process that executed another program is recognised by its name until it is reaped.
  *
  * Threads: the session's one thread. Ownership: it owns its texts, except `only`.
  */
@@ -37,6 +38,8 @@ struct left_out {
     enum left_out_why {
         LEFT_OUT_LIBC = WIRE_OUT_LIBC, /* its loader cannot load the recorder */
         LEFT_OUT_32_BIT = WIRE_OUT_32_BIT,
+        LEFT_OUT_STATIC = WIRE_OUT_STATIC,
+        LEFT_OUT_SANITIZER = WIRE_OUT_SANITIZER,
         LEFT_OUT_ATTACHED /* an attached program executed it, which does not pass the recorder on */
     } why;
     unsigned times;

@@ -9,6 +9,7 @@
 #include "collect/session/attached.h"
 #include "collect/session/end_budget.h"
 #include "collect/leakscan/stop_threads.h"
+#include "collect/counting/accounts.h"
 #include "collect/resident/maps.h"
 #include "collect/leakscan/scan.h"
 #include "collect/session/session_state.h"
@@ -20,9 +21,14 @@ static void pause_all(struct session *s, bool paused)
         samples_pause(s->samples, paused);
     s->paused = paused;
     for (size_t i = 0; i < s->live.count; i++) {
-        s->live.items[i]->was_paused |= paused;
-        if (s->live.items[i]->header)
-            atomic_store(&s->live.items[i]->header->paused, paused);
+        struct target *t = s->live.items[i];
+        if (t->header && paused && !t->was_paused) { /* none of these were of blocks of a pause */
+            accounts_note_counters(t);
+            accounts_take_unknown(t);
+        }
+        t->was_paused |= paused;
+        if (t->header)
+            atomic_store(&t->header->paused, paused);
     }
 }
 
