@@ -441,6 +441,8 @@ struct wire_ring *recorder_ring(void)
         *++s = (struct segment){memory, reply.size, reply.count, 0, 0};
         segment_count++;
     }
+    /* Before anything is written into it: the collector reads no others. */
+    atomic_fetch_add_explicit(&recorder.header->rings_used, 1, memory_order_release);
     return (void *)(s->start + s->rings_offset + (size_t)s->used++ * WIRE_RING_BYTES);
 }
 

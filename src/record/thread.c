@@ -274,11 +274,17 @@ static struct thread *thread_adopt(struct thread *t)
     return t;
 }
 
+/* As many as there are threads now, or these. The state of a thread has 3 MiB of addresses, which
+ * are memory if the program has locked all. */
+#define PREPARED_LEAST 3
+
 void threads_prepare(void)
 {
     struct thread *t;
     spin_lock(&threads_lock);
-    for (uint32_t i = recorder_rings_left(); i > 0 && (t = thread_new()); i--) {
+    uint32_t wanted = thread_count > PREPARED_LEAST ? thread_count : PREPARED_LEAST;
+    uint32_t left = recorder_rings_left();
+    for (uint32_t i = wanted < left ? wanted : left; i > 0 && (t = thread_new()); i--) {
         t->next = free_threads;
         free_threads = t;
     }

@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 14
+#define WIRE_VERSION 15
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -266,6 +266,7 @@ struct wire_header {
     _Alignas(64) _Atomic uint32_t slots_end; /* of the stack tree: slots below it are claimed */
     _Atomic uint32_t cut_end;                /* likewise, of the cut stacks */
     _Atomic uint32_t modules_used;           /* bytes of complete module records */
+    _Atomic uint32_t rings_used;             /* rings that threads were given, in their order */
     _Atomic uint32_t unfollowed;             /* children that could not ask for memory */
     _Atomic uint32_t entries_taken;          /* of WIRE_TAKEN_ */
     _Atomic uint64_t unrecorded;             /* events of threads that could get no ring */

@@ -27,6 +27,15 @@ def test_many_short_threads(t):
     t.equal("total", t.total(t.report(profile, "total"), "shortly"), (600 * count, 3 * count))
 
 
+@cases(threads=(15, 20, 100))
+def test_rings(t, threads):
+    """15 threads and the main one need not ask for rings: they are in the first memory. It is followed by others with 16, 16, 32, 64..."""
+    memories = {15: 1, 20: 2, 100: 5}[threads]
+    profile = t.record(t.build("thread_rings.c", "-O1"), str(threads), str(memories))
+    t.consistent(profile)
+    t.equal("live", t.total(t.report(profile), "holds"), (100 * threads, threads))
+
+
 def test_times_of_short_threads(t):
     """They are the thread's own, however late the collector reads of it: threads run one after another here."""
     found = t.ask(t.record(t.build("short_threads.c", "-O1"), "300"), "threads")

@@ -131,11 +131,12 @@ static void do_deed(struct target *t, struct input *in)
         r->ring->dropped = take(in, 2);
         break;
     case DEED_RINGS:
-        if (t->readers.count < 8) {
+        if (t->rings.count < 8) {
             size_t size;
             int fd = target_more_rings(t, 1, &size);
             if (fd >= 0)
                 close(fd);
+            t->header->rings_used = (uint32_t)t->rings.count;
         }
         break;
     case DEED_PYTHON: {
@@ -223,6 +224,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct target *t = target_new(0, true, WIRE_WAIT, 1000000, &err);
     fuzz_must(t != NULL);
     struct input in = {data, data + size};
+    t->header->rings_used = 4;
+    target_meet_rings(t);
     for (unsigned i = 0; i < 4; i++) { /* so that the input need not find out how to begin */
         uint64_t position = 0;
         put(&t->readers.items[i], &position, WIRE_WORD(WIRE_THREAD_BEGIN, 0, 100 + i));

@@ -1,6 +1,6 @@
 /*
- * crowded descriptors: uses up all descriptors below the soft limit, then allocates in six threads
- * that are alive together and in a forked child.
+ * crowded descriptors: uses up all descriptors below the soft limit, then allocates in 18
+ * threads that are alive together and in a forked child.
  * crowded children N: N children that are alive together; each allocates 20 blocks in in_child.
  */
 #define _GNU_SOURCE
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "six_threads.h"
+#include "threads_at_once.h"
 
 SITE static void before(void)
 {
@@ -30,7 +30,7 @@ static int descriptors(void)
 
     while (open("/dev/null", O_RDWR) >= 0)
         ;
-    run_six_threads();
+    run_at_once(18);
     child = fork();
     if (child == 0) {
         in_child();

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "six_threads.h"
+#include "threads_at_once.h"
 
 static const struct {
     const char *name;
@@ -82,7 +82,7 @@ static int fork_child(unsigned action, char **names)
 static int unfiltered(void)
 {
     in_first_thread();
-    run_six_threads();
+    run_at_once(6);
     return fork_child(0, NULL);
 }
 

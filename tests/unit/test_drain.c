@@ -1,6 +1,8 @@
 /* From words in rings to numbers: what a program in good order writes. */
 #include "test_drain_fixture.h"
 
+#include <sys/stat.h>
+
 /* --- one thread ------------------------------------------------------------------------------- */
 
 static void test_one_thread(void **state)
@@ -328,7 +330,7 @@ static void test_more_rings(void **state)
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(size, 2 * WIRE_RING_BYTES);
-    assert_int_equal(t->readers.count, 6);
+    assert_int_equal(t->rings.count, 6);
     struct ring more = ring_of(t, 5);
     begin(&more, 200);
     alloc(&more, 17, 0, 1);
@@ -338,10 +340,43 @@ static void test_more_rings(void **state)
     target_free(t);
 }
 
+static long blocks_of(const struct target *t)
+{
+    struct stat file;
+    assert_int_equal(fstat(t->fd, &file), 0);
+    return (long)file.st_blocks;
+}
+
+/* Reading a ring takes a page of memory: only those that threads have are read. */
+static void test_unused_rings(void **state)
+{
+    (void)state;
+    struct err err;
+    struct target *t = target_new(getpid(), false, WIRE_WAIT, INTERVAL, &err);
+    assert_non_null(t);
+    target_drain(t, 1); /* touches all that it needs without rings */
+    long before = blocks_of(t);
+    target_drain(t, 2);
+    assert_int_equal(t->readers.count, 0);
+    assert_int_equal(blocks_of(t), before);
+    t->header->rings_used = 3;
+    target_drain(t, 3);
+    assert_int_equal(t->readers.count, 3);
+    assert_int_equal(blocks_of(t), before + 3 * WIRE_PAGE / 512);
+    t->header->rings_used = UINT32_MAX; /* a program may say anything */
+    target_drain(t, 4);
+    assert_int_equal(t->readers.count, t->rings.count);
+    t->header->rings_used = 0;
+    target_drain(t, 5);
+    assert_int_equal(t->readers.count, t->rings.count);
+    target_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_unused_rings),
         cmocka_unit_test(test_small_rows),
         cmocka_unit_test(test_frees_of_others),
         cmocka_unit_test(test_frees_before_the_allocations),

@@ -23,8 +23,12 @@ struct ring {
     uint64_t at;
 };
 
+/* The program gives this ring to a thread, unless it has. */
 static inline struct ring ring_of(struct target *t, unsigned number)
 {
+    if (t->header->rings_used <= number)
+        t->header->rings_used = number + 1;
+    target_meet_rings(t);
     struct reader *r = &t->readers.items[number];
     return (struct ring){.target = t, .shared = r->ring, .chunks = (uint64_t *)r->chunks};
 }

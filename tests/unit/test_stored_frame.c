@@ -95,10 +95,40 @@ static void test_chunk(void **state)
     strbuf_release(&back);
 }
 
+/* Chunks of a few bytes are written without zstd, in the same bytes if it could not save any. */
+static void test_short_chunks(void **state)
+{
+    (void)state;
+    struct strbuf chunks = {0}, payload = {0}, back = {0};
+    struct err err;
+    char expected[ZSTD_COMPRESSBOUND(100)], *bytes = bytes_of(100);
+    for (size_t size = 0; size <= 100; size++) {
+        struct chunk chunk;
+        strbuf_clear(&chunks);
+        strbuf_clear(&payload);
+        strbuf_add(&payload, bytes, size);
+        chunk_append(&chunks, CHUNK_NODES, 7, &payload);
+        struct chunk_source source = CHUNK_SOURCE_OF_BYTES(chunks.data, chunks.size);
+        assert_int_equal(chunk_next(&source, &chunk, &err), 1);
+        size_t stored = ZSTD_compress(expected, sizeof expected, bytes, size, 6);
+        assert_int_equal(chunk.stored, stored);
+        assert_memory_equal(chunk.payload, expected, stored);
+        assert_int_equal(chunk_unpack(&chunk, &back, &err), 0);
+        assert_int_equal(back.size, size);
+        assert_memory_equal(back.data ? back.data : "", bytes, size);
+        chunk_source_release(&source);
+    }
+    free(bytes);
+    strbuf_release(&chunks);
+    strbuf_release(&payload);
+    strbuf_release(&back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zstd_reads_them),
+        cmocka_unit_test(test_short_chunks),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_chunk),
     };

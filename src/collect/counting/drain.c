@@ -155,6 +155,7 @@ static uint64_t written_in(struct target *t, struct reader *r)
  * whatever comes before these in sequence is then included. */
 static void find_heads(struct target *t)
 {
+    target_meet_rings(t);
     t->active.count = 0;
     for (size_t i = 0; i < t->readers.count; i++) {
         struct reader *r = &t->readers.items[i];
@@ -199,6 +200,7 @@ static bool read_accounts(struct target *t, uint32_t tick)
     bool again = true;
     for (unsigned tries = 0; tries < LOOKS && again; tries++) {
         again = false;
+        target_meet_rings(t);
         for (size_t i = 0; i < t->readers.count; i++) {
             struct reader *r = &t->readers.items[i];
             if (r->tick > tick || accounts_read_unreported(t, r, false))
@@ -226,6 +228,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
     uint64_t words = 0;
     size_t held = 0; /* number of boundaries left for a later pass */
     t->pass_words = 0;
+    target_meet_rings(t);
     accounts_note_counters(t);
     uint64_t unrecorded = atomic_load_explicit(&t->header->unrecorded, memory_order_relaxed);
     if (unrecorded > t->unrecorded)

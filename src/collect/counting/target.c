@@ -14,10 +14,14 @@
 #include "base/err.h"
 #include "base/older_libc.h"
 #include "collect/counting/heap_peak.h"
+#include "collect/counting/shared_memory.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/proc/proc.h"
 
-#define RINGS_FIRST      4
+/* In the first memory. One that no thread has taken costs address space only, unless the program
+ * locks its memory; a thread that needs another waits for us. */
+#define RINGS_FIRST      16
+#define RINGS_LIMITED    4     /* the same if address space is limited */
 #define RINGS_MAX        512   /* in one request */
 #define BOUNDARIES_MAX   65536 /* in one pass */
 #define MODULES_BYTES    (1u << 20)
@@ -27,33 +31,22 @@
 #define DESCRIPTORS_KEPT 8
 #define PYTHON_ENDS_NS   1000000000 /* an interpreter hardly ever takes longer to end */
 
-/* Creates a memfd whose size nobody can change (if it were truncated, it would kill us), and maps
- * its first `mapped` bytes. Returns the fd, or a negative errno. */
-static int shared_memory(size_t size, size_t mapped, void **memory)
+/* There is room for all readers from the beginning: a pass has pointers to them. */
+static void add_rings(struct target *t, char *rings, uint32_t count)
 {
-    int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -errno;
-    /* Otherwise the mode is 0777: only we, and those we pass it to, may open it. */
-    if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0 &&
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-        *memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (*memory != MAP_FAILED)
-            return fd;
-    }
-    int code = -errno;
-    close(fd);
-    return code;
+    for (uint32_t i = 0; i < count; i++)
+        *vec_push(&t->rings) = rings + (size_t)i * WIRE_RING_BYTES;
+    vec_reserve(&t->readers, t->rings.count);
 }
 
-static void add_readers(struct target *t, char *rings, uint32_t count)
+void target_meet_rings(struct target *t)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        char *ring = rings + (size_t)i * WIRE_RING_BYTES;
-        struct reader *r = vec_push(&t->readers);
-        *r = (struct reader){.ring = (struct wire_ring *)ring,
-                             .chunks = (const uint64_t *)(ring + WIRE_PAGE),
-                             .thread = NO_THREAD};
+    uint32_t used = atomic_load_explicit(&t->header->rings_used, memory_order_acquire);
+    while (t->readers.count < used && t->readers.count < t->rings.count) {
+        char *ring = t->rings.items[t->readers.count];
+        *vec_push(&t->readers) = (struct reader){.ring = (struct wire_ring *)ring,
+                                                 .chunks = (const uint64_t *)(ring + WIRE_PAGE),
+                                                 .thread = NO_THREAD};
     }
 }
 
@@ -75,7 +68,7 @@ static int open_pidfd(pid_t pid)
 static size_t lay_out(bool limited_space, struct wire_header *h)
 {
     size_t size;
-    h->ring_count = RINGS_FIRST;
+    h->ring_count = limited_space ? RINGS_LIMITED : RINGS_FIRST;
     h->modules_offset = WIRE_PAGE;
     h->modules_size = MODULES_BYTES;
     h->python_offset = h->modules_offset + MODULES_BYTES;
@@ -83,7 +76,7 @@ static size_t lay_out(bool limited_space, struct wire_header *h)
     h->samples_offset = h->python_offset + h->python_size;
     h->routes_offset = h->samples_offset + WIRE_SAMPLES_SIZE;
     h->rings_offset = h->routes_offset + WIRE_PAGE;
-    h->eras_offset = h->rings_offset + (size_t)RINGS_FIRST * WIRE_RING_BYTES;
+    h->eras_offset = h->rings_offset + (size_t)h->ring_count * WIRE_RING_BYTES;
     h->size = program_stacks_lay_out(h, h->eras_offset + WIRE_ERAS * sizeof(uint32_t), &size);
     accounts_lay_out(h, limited_space, &size);
     return size;
@@ -99,7 +92,7 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
                                  .python_used = 8};
     size_t size = lay_out(limited_space, &layout);
     void *memory = NULL;
-    int fd = shared_memory(size, layout.size, &memory);
+    int fd = shared_memory_new(size, layout.size, &memory);
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory for process %d: %s", t->pid,
                        strerror(-fd));
@@ -118,7 +111,7 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
     t->python.size = layout.python_size;
     memcpy(memory, &layout, sizeof layout);
     program_stacks_open(&t->program_stacks, memory, &layout);
-    add_readers(t, (char *)memory + layout.rings_offset, RINGS_FIRST);
+    add_rings(t, (char *)memory + layout.rings_offset, layout.ring_count);
     return 0;
 }
 
@@ -161,7 +154,7 @@ int target_check(struct err *err)
     void *memory = NULL;
     struct wire_header layout = {0};
     size_t size = lay_out(true, &layout);
-    int fd = shared_memory(size, layout.size, &memory);
+    int fd = shared_memory_new(size, layout.size, &memory);
     if (fd < 0)
         return err_set(err, fd, "cannot make shared memory: %s%s", strerror(-fd),
                        fd == -EFBIG    ? "; raise the limit on file sizes (ulimit -f)"
@@ -209,6 +202,7 @@ void target_release_events(struct target *t)
     for (size_t i = 0; i < t->readers.count; i++)
         vec_release(&t->readers.items[i].cuts.items);
     vec_release(&t->readers);
+    vec_release(&t->rings);
     realloc_chains_release_links(t);
     vec_release(&t->index_parts);
     vec_release(&t->block_copy.blocks);
@@ -270,11 +264,11 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size)
     if (count == 0 || count > RINGS_MAX)
         return -EINVAL;
     *size = (size_t)count * WIRE_RING_BYTES;
-    int fd = shared_memory(*size, *size, &memory);
+    int fd = shared_memory_new(*size, *size, &memory);
     if (fd < 0)
         return fd;
     *vec_push(&t->segments) = (struct segment){memory, *size};
-    add_readers(t, memory, count);
+    add_rings(t, memory, count);
     return fd;
 }
 

@@ -136,7 +136,8 @@ struct target {
     bool gone;                    /* the process has ended, but its rings may not have been read */
     VEC(struct segment) segments; /* further rings */
 
-    VEC(struct reader) readers;
+    VEC(char *) rings; /* all that the program has, in the order in which it hands them out */
+    VEC(struct reader) readers;  /* of those that a thread was given (target_meet_rings) */
     VEC(struct reader *) active; /* the rings that this pass reads */
     VEC(struct boundary) boundaries;
     bool patient;  /* patient boundaries may be put off to a later pass */
@@ -234,6 +235,9 @@ int target_check(struct err *err);
 /* Creates further rings in a memfd of their own. Returns its fd, to be passed on and closed, or a
  * negative errno. */
 int target_more_rings(struct target *t, uint32_t count, size_t *size);
+/* Adds readers for the rings that threads were given since the last call. No other ring is ever
+ * touched: reading it would take a page of memory. */
+void target_meet_rings(struct target *t);
 
 /* Reads everything that existed at the call. now_ns: time since the target's start. Returns the
  * number of words read. */

@@ -26,12 +26,8 @@ static uint64_t bound_to(const struct remote_memory *memory, uint64_t start, uin
 
 static bool is_libc(const struct proc_mappings *all, uint64_t address)
 {
-    for (size_t i = 0; address && i < all->items.count; i++) {
-        const struct proc_mapping *p = &all->items.items[i];
-        if (address >= p->mapping.start && address < p->mapping.end)
-            return strcmp(path_base(p->name), "libc.so.6") == 0;
-    }
-    return false;
+    const struct proc_mapping *p = address ? proc_mapping_at(all, address) : NULL;
+    return p && strcmp(path_base(p->name), "libc.so.6") == 0;
 }
 
 static struct unhooked_library *find(const struct not_recorded *u, const struct target *t,

@@ -1,0 +1,13 @@
+/*
+ * shared_memory: memory that a program and the collector share.
+ */
+#ifndef TIDE_COLLECT_COUNTING_SHARED_MEMORY_H
+#define TIDE_COLLECT_COUNTING_SHARED_MEMORY_H
+
+#include <stddef.h>
+
+/* Creates a memfd whose size nobody can change (if it were truncated, it would kill us), and maps
+ * its first `mapped` bytes. Returns the fd, or a negative errno. */
+int shared_memory_new(size_t size, size_t mapped, void **memory);
+
+#endif
