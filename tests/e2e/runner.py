@@ -7,6 +7,7 @@ Each runs in a process group of its own, so that one that hangs is ended with al
 import argparse
 import collections
 import contextlib
+import gc
 import glob
 import importlib
 import os
@@ -57,6 +58,7 @@ def run_here(function, build):
     """Runs one test in this process and prints what failed; returns the exit status."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)  # ignored in jobs that a shell has put in the background, or nohup
+    gc.disable()  # a test reads large answers once, and ends: there is no need to search them for cycles
     test = harness.Test(build)
     try:
         function(test)
@@ -165,7 +167,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(harness.ROOT, "build"))
     parser.add_argument("-k", metavar="NAME", default="", help="only tests whose name contains NAME")
-    parser.add_argument("-j", type=int, default=2, help="tests at a time")
+    parser.add_argument("-j", type=int, default=os.cpu_count() + 1, help="tests at a time (default: one more than there are "
+                        "processors, because some wait)")
     parser.add_argument("-v", action="store_true", help="a line for each test that passes too")
     parser.add_argument("--quick", action="store_true", help="only the files of `make check`")
     parser.add_argument("--slowest", type=int, default=10, metavar="N", help="list the N tests that took longest (default 10)")
