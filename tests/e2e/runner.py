@@ -20,6 +20,7 @@ import traceback
 from xml.etree import ElementTree
 
 import harness
+from browser import Browser, Process
 
 TIMEOUT_S = 600  # for one that hangs: a busy machine needs ten times as long as a quiet one
 SKIPPED = "skipped: "
@@ -29,9 +30,10 @@ QUICK = ("allocation_functions", "api", "diff", "findings", "focus", "layers", "
          "stacks", "terminal", "threads", "threads_command")
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# lines: what failed, or why it was skipped; cpu: seconds of the test and of the processes that it has waited for.
+# lines: what failed, or why it was skipped; cpu: seconds of the test and of the processes that it has waited for,
+# which the browser is not.
 Result = collections.namedtuple("Result", "name lines skipped seconds cpu")
-Running = collections.namedtuple("Running", "name pid reader start output")
+Running = collections.namedtuple("Running", "name pid reader start output browser")
 
 
 def tests_in(path):
@@ -76,7 +78,7 @@ def run_here(function, build):
     return len(test.failures) != 0
 
 
-def start(name, function, build):
+def start(name, function, build, browser):
     """Starts a test in a child of this process, which has imported every file already: that takes longer than many tests."""
     reader, writer = os.pipe()
     sys.stdout.flush()
@@ -87,6 +89,7 @@ def start(name, function, build):
             os.setsid()
             os.dup2(writer, 1)
             os.dup2(writer, 2)
+            Browser.lent = browser
             status = run_here(function, build)
         except BaseException:  # also a test that exits: this process must not go on as the runner
             traceback.print_exc()
@@ -94,7 +97,7 @@ def start(name, function, build):
             sys.stdout.flush()
             os._exit(status)
     os.close(writer)
-    return Running(name, pid, reader, time.monotonic(), [])
+    return Running(name, pid, reader, time.monotonic(), [], browser)
 
 
 def finish(test, timed_out=None):
@@ -120,21 +123,31 @@ def finish(test, timed_out=None):
 
 def run_all(tests, options):
     """Runs tests, options.j at a time; yields the result of each when it ends."""
-    waiting, running = collections.deque(tests.items()), selectors.DefaultSelector()
+    waiting, running, browsers = collections.deque(tests.items()), selectors.DefaultSelector(), []
+
+    def end(test, timed_out=None):
+        running.unregister(test.reader)
+        result = finish(test, timed_out)
+        if result.lines:  # there is no telling in which state it is
+            test.browser.end()
+        else:
+            browsers.append(test.browser)
+        return result
+
     while waiting or running.get_map():
         while waiting and len(running.get_map()) < options.j:
-            test = start(*waiting.popleft(), options.build)
+            test = start(*waiting.popleft(), options.build, browsers.pop() if browsers else Process())
             running.register(test.reader, selectors.EVENT_READ, test)
         for key, _ in running.select(1):
             data = os.read(key.fd, 1 << 16)
             key.data.output.append(data)
             if not data:
-                running.unregister(key.fd)
-                yield finish(key.data)
+                yield end(key.data)
         for key in list(running.get_map().values()):
             if time.monotonic() - key.data.start > options.timeout:
-                running.unregister(key.fd)
-                yield finish(key.data, options.timeout)
+                yield end(key.data, options.timeout)
+    for browser in browsers:
+        browser.end()
 
 
 def junit(results):

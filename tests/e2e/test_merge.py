@@ -296,7 +296,7 @@ def test_many_large_ones(t):
 def test_page_of_a_merge(t):
     """Every view of the page has an answer, or says what the command says."""
     merged = merge(t, "job.tide", *ranks(t, 3))
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, merged)
         for view in VIEWS:
             page.go("view=" + view)
