@@ -204,7 +204,7 @@ def main():
             print("%-24s %8d bytes of a recording of %d" % ("page", os.path.getsize(page), os.path.getsize(file)))
         served = Served(given.tidemark, file) if given.serve else None
         limits = {} if given.file or given.serve else LIMITS
-        with Browser(folder) as browser:
+        with Browser() as browser:
             measure_page(browser, served.address if served else "file://" + page, limits)
             measure_answers(browser)
         if served:

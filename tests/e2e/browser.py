@@ -1,13 +1,14 @@
 """Pictures and pages in a real browser: Debian's chromium, without a window."""
 import base64
 import contextlib
-import html
 import json
 import os
 import re
 import select
 import shutil
+import signal
 import subprocess
+import tempfile
 import time
 
 from harness import Skipped
@@ -17,8 +18,6 @@ CHROMIUM = shutil.which("chromium")
 
 def look(t, svg, script):
     """Runs a script inside the page of an SVG; what it puts into the array `seen` comes back, as texts."""
-    if not CHROMIUM:
-        raise Skipped("there is no chromium")
     page = os.path.join(t.dir, "page.html")
     body = re.sub(r"^<\?xml[^>]*>\s*", "", svg)
     with open(page, "w") as out:
@@ -27,62 +26,96 @@ def look(t, svg, script):
                   "const pre = document.createElement('pre'); pre.id = 'seen';\n"
                   "pre.textContent = JSON.stringify(seen.map(String)); document.body.appendChild(pre);\n"
                   "</script></body>" % (body, script))
-    done = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                           "--user-data-dir=" + os.path.join(t.dir, "chromium"), "--dump-dom", "file://" + page],
-                          capture_output=True, timeout=300)
-    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
-    t.true("the page ran to its end", found, done.stderr.decode()[-500:])
-    return json.loads(html.unescape(found.group(1)))
+    with Browser() as browser:
+        browser.open("file://" + page)
+        found = browser.run("return document.getElementById('seen')?.textContent")
+        t.true("the page ran to its end", found, browser.complaints())
+    return json.loads(found)
+
+
+class Process:
+    """A chromium, which is started when it is first asked for something, and the pipes to it.
+
+    The runner keeps some for the tests, one of which at a time uses it: to start one takes longer than most tests.
+    """
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="tide-browser-")
+        self.pid_file = os.path.join(self.folder, "pid")
+        self.asked, self.asks = os.pipe()
+        self.answers, self.answered = os.pipe()
+
+    def start(self):
+        """In a session of its own: it outlives the test that starts it."""
+        if os.path.exists(self.pid_file):
+            return
+
+        def connect():  # 3 is what it reads, 4 what it writes
+            low = os.dup(self.asked), os.dup(self.answered)
+            os.dup2(low[0], 3)
+            os.dup2(low[1], 4)
+
+        with open(os.path.join(self.folder, "chromium.log"), "wb") as log:
+            process = subprocess.Popen(
+                [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                 "--window-size=1280,900", "--user-data-dir=" + os.path.join(self.folder, "chromium"),
+                 "--disable-ipc-flooding-protection",  # else it ignores changes of the address beyond 200 in 10 s
+                 "--remote-debugging-pipe", "about:blank"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=connect, close_fds=False, start_new_session=True)
+        with open(self.pid_file, "w") as out:
+            out.write(str(process.pid))
+
+    def end(self):
+        if os.path.exists(self.pid_file):
+            with open(self.pid_file) as text, contextlib.suppress(ProcessLookupError):
+                os.killpg(int(text.read()), signal.SIGKILL)
+        for number in (self.asked, self.asks, self.answers, self.answered):
+            os.close(number)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Browser:
-    """A browser that is asked through its pipe for scripts (Chrome DevTools Protocol).
+    """A window of a browser that is asked through its pipe for scripts (Chrome DevTools Protocol).
 
-        with Browser(t.dir) as browser:
+        with Browser() as browser:
             browser.open("file:///tmp/a.html")
             browser.run("return document.title")       # awaits promises; raises what the script throws
     """
 
-    def __init__(self, folder, width=1280, height=900):
+    lent = None  # the Process that the runner keeps for this test
+
+    def __init__(self):
         if not CHROMIUM:
             raise Skipped("there is no chromium")
-        asked, self.asks = os.pipe()
-        self.answers, answered = os.pipe()
-        self.log = open(os.path.join(folder, "chromium.log"), "wb")
-
-        def connect():  # 3 is what it reads, 4 what it writes
-            low = os.dup(asked), os.dup(answered)
-            os.dup2(low[0], 3)
-            os.dup2(low[1], 4)
-
-        self.process = subprocess.Popen(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--window-size=%d,%d" % (width, height), "--user-data-dir=" + os.path.join(folder, "chromium"),
-             "--disable-ipc-flooding-protection",  # else it ignores changes of the address beyond 200 in 10 s
-             "--remote-debugging-pipe", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=connect, close_fds=False)
-        os.close(asked)
-        os.close(answered)
-        self.number, self.buffer, self.session, self.frame_context = 0, b"", None, None
-        self.events = []
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target for target in targets if target["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        self.process = Browser.lent or Process()
+        self.process.start()
+        self.asks, self.answers = self.process.asks, self.process.answers
+        # Numbers that no test before has used: the answers to that one may be on their way.
+        self.number, self.buffer, self.session, self.frame_context = os.getpid() % 10000 * 100000, b"", None, None
+        self.events, self.sessions = [], set()
+        # As in a browser that was just installed: cookies, caches and storage are its own.
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
+        self.attach(target)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(domain + ".enable")
+
+    def attach(self, target):
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.sessions.add(session)
+        self.session = session
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        os.close(self.asks)  # it ends with its pipe
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.answers)
-        self.log.close()
+        if self.process is not Browser.lent:
+            self.process.end()
+            return
+        self.session = None
+        self.call("Target.disposeBrowserContext", browserContextId=self.context)
+        while self.buffer:  # the next test begins with a whole message
+            self.receive(time.monotonic() + 120)
 
     def receive(self, until):
         while b"\0" not in self.buffer:
@@ -107,6 +140,8 @@ class Browser:
         until = time.monotonic() + timeout
         while True:
             got = self.receive(until)
+            if got.get("sessionId", self.session) not in (self.session, *self.sessions):
+                continue  # of a test before
             if got.get("id") == self.number:
                 if "error" in got:
                     raise RuntimeError("%s: %s" % (method, got["error"]["message"]))
@@ -153,7 +188,7 @@ class Browser:
                 if child and context.get("auxData", {}).get("frameId") == child and context["auxData"].get("isDefault"):
                     self.frame_context = context["id"]
             if apart and not self.frame_context:  # in a process of its own
-                self.session = self.call("Target.attachToTarget", targetId=apart[0]["targetId"], flatten=True)["sessionId"]
+                self.attach(apart[0]["targetId"])
         try:
             self.wait("globalThis.tidemark")
             yield self

@@ -6,19 +6,21 @@ Each runs in a process group of its own, so that one that hangs is ended with al
 """
 import argparse
 import collections
-import concurrent.futures
+import contextlib
+import gc
 import glob
 import importlib
 import os
 import re
+import selectors
 import signal
-import subprocess
 import sys
 import time
 import traceback
 from xml.etree import ElementTree
 
 import harness
+from browser import Browser, Process
 
 TIMEOUT_S = 600  # for one that hangs: a busy machine needs ten times as long as a quiet one
 SKIPPED = "skipped: "
@@ -28,7 +30,10 @@ QUICK = ("allocation_functions", "api", "diff", "findings", "focus", "layers", "
          "stacks", "terminal", "threads", "threads_command")
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-Result = collections.namedtuple("Result", "name lines skipped seconds")  # lines: what failed, or why it was skipped
+# lines: what failed, or why it was skipped; cpu: seconds of the test and of the processes that it has waited for,
+# which the browser is not.
+Result = collections.namedtuple("Result", "name lines skipped seconds cpu")
+Running = collections.namedtuple("Running", "name pid reader start output browser")
 
 
 def tests_in(path):
@@ -55,6 +60,7 @@ def run_here(function, build):
     """Runs one test in this process and prints what failed; returns the exit status."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)  # ignored in jobs that a shell has put in the background, or nohup
+    gc.disable()  # a test reads large answers once, and ends: there is no need to search them for cycles
     test = harness.Test(build)
     try:
         function(test)
@@ -72,28 +78,76 @@ def run_here(function, build):
     return len(test.failures) != 0
 
 
-def run_apart(name, options):
-    """Runs one test in a process of its own."""
-    start = time.monotonic()
-    lines = output_of(name, options)
+def start(name, function, build, browser):
+    """Starts a test in a child of this process, which has imported every file already: that takes longer than many tests."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.setsid()
+            os.dup2(writer, 1)
+            os.dup2(writer, 2)
+            Browser.lent = browser
+            status = run_here(function, build)
+        except BaseException:  # also a test that exits: this process must not go on as the runner
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    os.close(writer)
+    return Running(name, pid, reader, time.monotonic(), [], browser)
+
+
+def finish(test, timed_out=None):
+    """The result of a test whose output has ended, or that took too long."""
+    if timed_out:
+        os.killpg(test.pid, signal.SIGKILL)
+        os.set_blocking(test.reader, False)  # a process that has left the group may keep the other end open
+        with contextlib.suppress(BlockingIOError):
+            test.output.append(os.read(test.reader, 1 << 16))
+    os.close(test.reader)
+    _, status, usage = os.wait4(test.pid, 0)
+    lines = b"".join(test.output).decode(errors="replace").splitlines()
+    if timed_out:
+        lines.append("not finished after %d s" % timed_out)
+    elif status == 0:
+        lines = [line for line in lines if line.startswith(SKIPPED)]
+    else:
+        lines = lines or ["the test process ended with %d" % os.waitstatus_to_exitcode(status)]
     skipped = bool(lines) and all(line.startswith(SKIPPED) for line in lines)
-    return Result(name, [line[len(SKIPPED):] for line in lines] if skipped else lines, skipped, time.monotonic() - start)
+    return Result(test.name, [line[len(SKIPPED):] for line in lines] if skipped else lines, skipped,
+                  time.monotonic() - test.start, usage.ru_utime + usage.ru_stime)
 
 
-def output_of(name, options):
-    """What a test prints of failures, or why it was skipped; nothing: it passed."""
-    command = [sys.executable, os.path.abspath(__file__), "--build", options.build, "--one", name]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             errors="replace", start_new_session=True)
-    try:
-        output, _ = child.communicate(timeout=options.timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        output, _ = child.communicate()
-        return [*output.splitlines(), "not finished after %d s" % options.timeout]
-    if child.returncode == 0:
-        return [line for line in output.splitlines() if line.startswith(SKIPPED)]
-    return output.splitlines() or ["the test process ended with %d" % child.returncode]
+def run_all(tests, options):
+    """Runs tests, options.j at a time; yields the result of each when it ends."""
+    waiting, running, browsers = collections.deque(tests.items()), selectors.DefaultSelector(), []
+
+    def end(test, timed_out=None):
+        running.unregister(test.reader)
+        result = finish(test, timed_out)
+        if result.lines:  # there is no telling in which state it is
+            test.browser.end()
+        else:
+            browsers.append(test.browser)
+        return result
+
+    while waiting or running.get_map():
+        while waiting and len(running.get_map()) < options.j:
+            test = start(*waiting.popleft(), options.build, browsers.pop() if browsers else Process())
+            running.register(test.reader, selectors.EVENT_READ, test)
+        for key, _ in running.select(1):
+            data = os.read(key.fd, 1 << 16)
+            key.data.output.append(data)
+            if not data:
+                yield end(key.data)
+        for key in list(running.get_map().values()):
+            if time.monotonic() - key.data.start > options.timeout:
+                yield end(key.data, options.timeout)
+    for browser in browsers:
+        browser.end()
 
 
 def junit(results):
@@ -116,16 +170,18 @@ def slowest(results, count):
     if len(results) <= count:
         return []
     first = sorted(results, key=lambda r: -r.seconds)[:count]
-    return ["the %d slowest of %d tests took %.0f s of %.0f s:" % (
-        count, len(results), sum(r.seconds for r in first), sum(r.seconds for r in results)),
-        *("%7.1f s  %s" % (r.seconds, r.name) for r in first)]
+    return ["the %d slowest of %d tests took %.0f s of %.0f s, %.0f s of %.0f s of CPU:" % (
+        count, len(results), sum(r.seconds for r in first), sum(r.seconds for r in results),
+        sum(r.cpu for r in first), sum(r.cpu for r in results)),
+        *("%7.1f s %7.1f s of CPU  %s" % (r.seconds, r.cpu, r.name) for r in first)]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(harness.ROOT, "build"))
     parser.add_argument("-k", metavar="NAME", default="", help="only tests whose name contains NAME")
-    parser.add_argument("-j", type=int, default=2, help="tests at a time")
+    parser.add_argument("-j", type=int, default=os.cpu_count() + 1, help="tests at a time (default: one more than there are "
+                        "processors, because some wait)")
     parser.add_argument("-v", action="store_true", help="a line for each test that passes too")
     parser.add_argument("--quick", action="store_true", help="only the files of `make check`")
     parser.add_argument("--slowest", type=int, default=10, metavar="N", help="list the N tests that took longest (default 10)")
@@ -139,7 +195,7 @@ def main():
 
     if options.one:
         return run_here(find_test(options.one), options.build)
-    chosen = [name for name, test in discover().items() if options.k in name and (not options.quick or is_quick(name, test))]
+    chosen = {name: test for name, test in discover().items() if options.k in name and (not options.quick or is_quick(name, test))}
     if options.list:
         print("\n".join(chosen))
         return 0
@@ -149,13 +205,12 @@ def main():
         sys.exit("no test's name contains '%s'; --list shows them" % options.k)
 
     results = []
-    with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        for result in pool.map(lambda name: run_apart(name, options), chosen):
-            results.append(result)
-            for line in result.lines:
-                print("%s %s: %s" % ("SKIP" if result.skipped else "FAIL", result.name, line), flush=True)
-            if options.v and not result.lines:
-                print("ok   %s  %.1f s" % (result.name, result.seconds), flush=True)
+    for result in run_all(chosen, options):
+        results.append(result)
+        for line in result.lines:
+            print("%s %s: %s" % ("SKIP" if result.skipped else "FAIL", result.name, line), flush=True)
+        if options.v and not result.lines:
+            print("ok   %s  %.1f s, %.1f s of CPU" % (result.name, result.seconds, result.cpu), flush=True)
     skipped = sum(r.skipped for r in results)
     passed = sum(not r.lines for r in results)
     failed = len(results) - passed - skipped

@@ -309,7 +309,7 @@ def test_massif(t, kind):
 
 def test_dhat(t):
     """In valgrind's own page."""
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         for kind in RECORDINGS:
             profile = record(t, kind)
             with open(export(t, profile, "dhat")) as file:

@@ -88,7 +88,7 @@ json.dump([shell.shown[0]._repr_html_(), repr(shell.shown[0])], open("shown.json
     t.equal("as text", plain, "<the page of %s>" % name)
     t.true("height", ' height="500" ' in html, html[:300])
     t.true("no more than the page itself", len(html) < 1.2 * (2 * os.path.getsize(profile) + 800_000), len(html))
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         address = notebook(t, html)
         browser.open(address)
         with browser.in_frame() as frame:
@@ -159,7 +159,7 @@ tidemark.show()
 open("page.html", "w").write(shell.shown[0].page)
 """)
     t.record(PYTHON, script)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         browser.open("file://" + t.file("page.html"))
         rows = browser.run('return (await tidemark.core.ask(["report", "--by", "line", "--json"])).rows')
     line = next(i for i, text in enumerate(open(script), 1) if text.startswith("kept"))
@@ -190,7 +190,7 @@ seen = seen, _notebook.folder()
     t.true("what is wrong", "unknown option '--no-such-option'" in wrong["err"], wrong["err"])
     t.equal("the recording that was named", t.report(t.file("mine.tide"))["exit_code"], 0)
     t.true("the others are gone", not os.path.exists(folder), folder)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         browser.open(notebook(t, *first["html"]))
         with browser.in_frame() as frame:
             rows = frame.run('return (await tidemark.core.ask(["report", "--metric", "peak", "--by", "line", "--json"])).rows')

@@ -116,7 +116,7 @@ def recordings(t):
 def test_numbers_are_those_of_the_commands(t):
     """Each answer in the page is, byte for byte, what the command prints."""
     cases = 0
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         for files, questions in recordings(t):
             names = [os.path.basename(file) for file in files]
             page = make_page(t, *files)
@@ -140,7 +140,7 @@ def test_numbers_are_those_of_the_commands(t):
 def test_answers_stay_the_same(t):
     """A command leaves nothing behind that changes the next one; failures do not either."""
     page = make_page(t, t.record(t.build("phases.c", "-O1")))
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         browser.open(address(page))
         got = browser.run("""const core = tidemark.core, ask = (...words) => core.runner.run(core.words(words));
             const first = (await ask("report", "--json")).out, seen = [];
@@ -161,7 +161,7 @@ def test_hostile_names(t):
     evil = t.file("<img src=x onerror=alert(1)>&'.tide")
     os.rename(profile, evil)
     page = make_page(t, evil)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         browser.open(address(page))
         got = browser.run('const {rows, command} = await tidemark.core.ask(["report", "--metric", "total", "--json"]);'
                           'return {name: tidemark.core.files[0], rows, command}')
@@ -195,7 +195,7 @@ def test_policy_forbids_the_network(t):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     there = "http://127.0.0.1:%d/" % server.server_port
     page = make_page(t, t.record(t.build("phases.c", "-O1")))
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         browser.open(address(page))
         refused = browser.run("""const there = "%s", refused = [];
             await fetch(there + "fetch").catch(() => refused.push("fetch"));
@@ -286,7 +286,7 @@ def test_serve(t):
             status, headers, text = server.run(*words)
             t.true(" ".join(words), headers["X-Status"] != "0" and text == "", (headers, text[:200]))
         t.true("nothing was written", not os.path.exists(evil))
-        with Browser(t.dir) as browser:
+        with Browser() as browser:
             browser.open(server.link)
             browser.wait("globalThis.tidemark")
             t.equal("mode", browser.run("return tidemark.core.mode"), "serve")
@@ -365,7 +365,7 @@ def test_limits(t):
         {"limit": "live +0 %", "metric": "live", "unit": "bytes", "before": live[0], "after": live[1], "allowed": live[0], "broken": True},
         {"limit": "live +1 GiB", "metric": "live", "unit": "bytes", "before": live[0], "after": live[1],
          "allowed": live[0] + (1 << 30), "broken": False}])
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         browser.open(address(before + ".html"))
         browser.wait("document.querySelector('.limits li')")
         t.equal("on the first screen", browser.run("return [...document.querySelectorAll('.limits li')].map((li) => li.className)"),
@@ -412,7 +412,7 @@ def test_names_of_recordings(t):
         target = t.file("page.html")
         done = subprocess.run([t.tidemark, "view", "--no-open", "-o", target, "--", name], cwd=t.dir, capture_output=True)
         t.equal("view", (done.returncode, done.stderr), (0, b""))
-        with Browser(t.dir) as browser:
+        with Browser() as browser:
             browser.open(address(target))
             browser.wait("document.getElementById('view')?.dataset.shows === 'summary'")
             t.equal("its name", browser.run("return tidemark.core.files"), [shown])

@@ -26,7 +26,7 @@ def summary_line(t, profile, label, *words):
 
 def test_sampled(t):
     profile = sampled(t)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         said = [["sampled", "sampled " + summary_line(t, profile, "sampled")]]
         for view in VIEWS:
@@ -60,7 +60,7 @@ def test_attached(t):
         p.tell("drop 1005")
         profile = attached.detach()
         other = Attached(t, p.pid, "--only-new").detach()
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         for file in (profile, other):
             page = Page(t, browser, file)
             line = summary_line(t, file, "before").replace("the figures above", "these figures")
@@ -76,7 +76,7 @@ def test_attached(t):
 
 def test_merged(t):
     merged = merge(t, "job.tide", *ranks(t, 6, multiples={4: 60}))
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, merged)
         said = summary_line(t, merged, "merged")
         for view in ("summary", "table", "flame", "tree"):
@@ -112,7 +112,7 @@ def test_imported(t):
     with open(folded, "w") as out:
         out.write("main;f;g 10\nmain;f 5\n")
     t.run("import", folded, "-o", t.file("imported.tide"))
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, t.file("imported.tide"))
         unknown = t.report(t.file("imported.tide"), "samples")["imported"]["not_known"]
         t.equal("said", page.run(ORIGIN), [["imported", "imported from folded stacks (a.folded); not known: " + ", ".join(unknown)]])

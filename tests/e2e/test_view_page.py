@@ -104,7 +104,7 @@ def events(t, *arguments, opts=()):
 
 def test_first_screen(t):
     profile = events(t)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         report, found = t.report(profile), t.ask(profile, "findings")
         tiles = page.run("return Object.fromEntries([...document.querySelectorAll('.tile')].map((tile) =>"
@@ -136,7 +136,7 @@ def test_numbers_on_screen(t):
     focus = ("", "&within=Job", "&ignore=%5Emain%24", "&fold=Job%3A%3Aevent")
     every = list(itertools.product(metrics, groups, moments, focus))
     shown = 0
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         for metric, by, moment, stacks in every[::7]:
             page.go("view=table&metric=%s&by=%s%s%s" % (metric, by, moment, stacks))
@@ -185,7 +185,7 @@ def test_a_long_table(t):
     want = [[row["name"], row["self_bytes"]] for row in t.report(profile, "total")["rows"]]
     t.true("long", len(want) >= functions, len(want))
     shown = lambda: [[row["name"], row["self"]] for row in page.rows("report")]
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         page.go("view=table&metric=total")
         t.true("how many there are", "%s rows" % format(len(want), ",") in page.run("return document.querySelector('.view-bar').textContent"))
@@ -202,7 +202,7 @@ def test_a_long_table(t):
 
 def test_other_views(t):
     profile = events(t)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         page.go("view=leaks")
         answer = page.answer()
@@ -252,7 +252,7 @@ def test_imported(t):
     with open(massif, "w") as out:
         out.write("desc: x\ncmd: ./app\ntime_unit: i\n#-\nsnapshot=0\n#-\ntime=7\nmem_heap_B=2048\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
                   "heap_tree=peak\nn1: 2048 (heap allocation functions) malloc\n n0: 2048 0x1: f (a.c:1)\n")
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         for source, tiles, rows in ((folded, {"peak": "not known", "allocated": "not known", "samples": "15"}, [10, 5]),
                                     (massif, {"peak": "2.0 KiB", "live at end": "2.0 KiB", "allocated": "not known", "temporary": "not known"}, [2048])):
             t.run("import", source, "-o", t.file("imported.tide"))
@@ -274,7 +274,7 @@ def test_imported(t):
 
 def test_flame(t):
     profile = events(t)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         for state in ("metric=total", "metric=total&from=leaf", "metric=total&shape=flame&color=library", "mode=difference&since=event%2350"):
             page.go("view=flame&" + state)
@@ -307,7 +307,7 @@ def test_flame(t):
 
 def test_brush(t):
     profile = events(t)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         page.go("view=table")
         page.run("while (!document.querySelector('.small-peak, .cpu') && performance.now() < 20000) await new Promise((d) => setTimeout(d, 50))")
@@ -341,7 +341,7 @@ def test_brush(t):
 
 def test_keys(t):
     profile = events(t)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         browser.key("?", "?")
         t.equal("help", page.run("return document.getElementById('help').open"), True)
@@ -420,7 +420,7 @@ def test_every_button(t, kind):
     """The demo has each kind of button in each view pressed three times, the others once."""
     recorded, demo = recordings(t, kind), kind == "demo"
     pressed = kept = 0
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, *recorded)
         page.run("globalThis.saved = []; HTMLAnchorElement.prototype.click = function () { saved.push(this.download); }")
         views = ("diff", "flame", "table") if kind == "two" else VIEWS
@@ -459,7 +459,7 @@ def test_every_button(t, kind):
 def test_files(t):
     """What is saved is what the commands print."""
     profile = events(t, "30")
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         page.run("globalThis.made = []; const old = URL.createObjectURL; URL.createObjectURL = (blob) => { made.push(blob); return old(blob); };"
                  "HTMLAnchorElement.prototype.click = () => {};")
@@ -487,7 +487,7 @@ def test_files(t):
 
 def test_hostile_names(t):
     profile = t.record("/usr/bin/python3", "-c", HOSTILE, EVIL)
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         for view in VIEWS:
             page.go("view=%s&metric=total" % view)
@@ -510,7 +510,7 @@ def test_hostile_names(t):
 
 def test_small_screens(t):
     profile = events(t, "30")
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         page = Page(t, browser, profile)
         for width in (390, 1024):
             browser.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)

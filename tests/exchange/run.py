@@ -112,7 +112,7 @@ def selves(t, profile, metric):
 
 def test_speedscope(t, consumers):
     """Every profile, stack and function that speedscope's importer makes of its own format has the report's bytes."""
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         for kind in RECORDINGS:
             profile = record(t, kind)
             got = imported(consumers, browser, export(t, profile, "speedscope"), "app.speedscope.json")
@@ -128,7 +128,7 @@ def test_speedscope_of_other_formats(t, consumers):
     """pprof (it shows the default type: what is live), folded stacks and callgrind (its first event)."""
     profile = record(t, "native")
     want = amounts(t, profile, "live")
-    with Browser(t.dir) as browser:
+    with Browser() as browser:
         for form, name in (("pprof", "app.pb.gz"), ("folded", "app.folded")):
             got, = imported(consumers, browser, export(t, profile, form, *(("--metric", "live") if form == "folded" else ())), name)
             t.equal("sum of " + form, got["total"], sum(want.values()))

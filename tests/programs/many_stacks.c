@@ -20,16 +20,19 @@ SITE static void leaf(void)
     list = block;
 }
 
-/* The lowest bits of `path` say from which line the next call is made. */
+/* The lowest bits of `path` say from which line the next call is made. What is before and after the two calls
+ * differs: compilers make one of calls that are alike. */
 SITE static void branch(int depth, unsigned path)
 {
     if (!depth) {
         leaf();
         __asm__ volatile("");
     } else if (path & 1) {
+        __asm__ volatile("nop");
         branch(depth - 1, path >> 1);
         __asm__ volatile("");
     } else {
+        __asm__ volatile("");
         branch(depth - 1, path >> 1);
         __asm__ volatile("nop");
     }
