@@ -243,7 +243,7 @@ static void analyse_others(struct findings_all *all, struct joining *j, const st
             order[count++] = &r->profiles.items[i];
     qsort(order, count, sizeof *order, by_memory);
     for (size_t i = 0; i < count; i++) {
-        if (i == FINDINGS_PROCESSES_MAX || (end_ns && monotonic_ns() >= end_ns)) {
+        if (i == FINDINGS_PROCESSES_MAX || (end_ns && thread_cpu_ns() >= end_ns)) {
             all->left_out = count - i;
             break;
         }
@@ -335,7 +335,7 @@ static void finish(struct findings_all *all, const struct joining *j, const stru
 int findings_all_init(struct findings_all *all, const struct recording *r, const struct query *q,
                       uint64_t budget_ns, struct err *err)
 {
-    uint64_t end_ns = budget_ns ? monotonic_ns() + budget_ns : 0;
+    uint64_t end_ns = budget_ns ? thread_cpu_ns() + budget_ns : 0;
     struct joining joining = {0};
     int code;
     *all = (struct findings_all){.recording = r};

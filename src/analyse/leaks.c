@@ -521,7 +521,7 @@ static int by_lost(const void *a, const void *b)
 
 struct leak_others leaks_of_others(const struct leaks *l, uint64_t budget_ns)
 {
-    uint64_t end_ns = budget_ns ? monotonic_ns() + budget_ns : 0, most = 0;
+    uint64_t end_ns = budget_ns ? thread_cpu_ns() + budget_ns : 0, most = 0;
     struct leak_others sum = {0};
     VEC(struct loser) losers = {0};
     for (size_t i = 0; i < l->recording->profiles.count && !l->question->query.process; i++) {
@@ -536,7 +536,7 @@ struct leak_others leaks_of_others(const struct leaks *l, uint64_t budget_ns)
         const struct profile *p = losers.items[i].profile;
         struct leaks_question q = *l->question;
         struct leaks other;
-        if (end_ns && monotonic_ns() >= end_ns) {
+        if (end_ns && thread_cpu_ns() >= end_ns) {
             sum.left_out = losers.count - i;
             break;
         }

@@ -99,7 +99,8 @@ struct leak_others {
     size_t left_out;  /* processes that lost something before any focus, and were not examined */
 };
 
-/* After `budget_ns` no further process is begun, those that lost most come first; 0: no limit. */
+/* After `budget_ns` of processor time no further process is begun, those that lost most come first;
+ * 0: no limit. */
 struct leak_others leaks_of_others(const struct leaks *l, uint64_t budget_ns);
 
 /* Were blocks of this stack allocated, and kept, during the whole time until the scan? */

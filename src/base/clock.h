@@ -18,6 +18,13 @@ static inline uint64_t monotonic_ns(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Processor time of this thread. Limits on work are measured in it, so that a busy machine does not
+ * make the answer smaller. */
+static inline uint64_t thread_cpu_ns(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /*
  * How long a loop that polls another process has waited for it. A turn counts for at most
  * PATIENCE_TURN_NS: if it took longer, this process could not run (it was stopped, frozen together

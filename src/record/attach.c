@@ -120,6 +120,7 @@ static void find_malloc_code(const struct exports *x, uint64_t low, uint64_t hig
     F(exit, own_exit)                                                                              \
     F(_exit, own__exit)                                                                            \
     F(prctl, own_prctl)                                                                            \
+    F(mlockall, own_mlockall)                                                                      \
     F(sigaction, own_sigaction)
 
 #define DECLARE(name, symbol)                                                                      \

@@ -124,10 +124,8 @@ static char *first_accounts; /* as they are mapped at the start; NULL: they are 
 
 static void map_accounts(const struct wire_header *h, int fd)
 {
-    long p = sys_call(SYS_mmap, 0L, (long)(WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account)),
-                      (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd,
-                      (long)h->accounts_offset);
-    first_accounts = p < 0 && p > -4096 ? NULL : (char *)p;
+    first_accounts = sys_map_shared(fd, WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account),
+                                    h->accounts_offset);
 }
 
 static void map_hello(char *memory, int fd)
@@ -179,9 +177,7 @@ static char *converse(int fd, struct wire_request *request, const char *text,
         int memory_fd;
         memcpy(&memory_fd, CMSG_DATA(c), sizeof memory_fd);
         if (reply->status == 0) {
-            long p = sys_call(SYS_mmap, 0L, (long)reply->size, (long)(PROT_READ | PROT_WRITE),
-                              (long)MAP_SHARED, (long)memory_fd, 0L);
-            memory = p < 0 && p > -4096 ? NULL : (char *)p;
+            memory = sys_map_shared(memory_fd, reply->size, 0);
             if (memory && request->kind == WIRE_HELLO)
                 map_hello(memory, memory_fd);
         }

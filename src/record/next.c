@@ -75,6 +75,7 @@ void next_find_all(void)
     FIND(signalfd);
     FIND(sigaltstack);
     FIND(prctl);
+    FIND(mlockall);
     FIND(fork);
     FIND(_Fork);
     FIND(execv);

@@ -181,6 +181,7 @@ struct recorder {
     char *python_memory;   /* shared memory in which code objects are reported */
     uint32_t python_size;  /* 0: not wanted */
     _Atomic bool confined; /* the program has installed, or is about to install, a seccomp filter */
+    _Atomic bool memory_locked; /* what is mapped from now on is locked (hooks_lock.c) */
     bool late; /* the program was already running when the recorder was loaded (attach.h) */
     uint64_t sample_bytes; /* run --sample: records one allocation per this many bytes; 0: all */
 };
@@ -221,6 +222,7 @@ struct next {
     int (*signalfd)(int, const sigset_t *, int);
     int (*sigaltstack)(const stack_t *, stack_t *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+    int (*mlockall)(int);
     int (*fork)(void);
     int (*_Fork)(void);
     int (*execv)(const char *, char *const *);
@@ -500,6 +502,12 @@ uint64_t sys_monotonic_ns(void); /* no system call: the C library reads the cloc
  * quarter of what is left, so that the program can continue. */
 bool sys_leaves_room(size_t size);
 void *sys_map(size_t size); /* private, zeroed, no huge pages; NULL: none */
+/* Memory that is shared with the collector; NULL: none. */
+void *sys_map_shared(int fd, size_t size, uint64_t offset);
+/* Of the large mappings that these two made: the end of the one that contains the address (0: none
+ * does), and the start of the next one behind it. */
+uintptr_t sys_mapped_to(uintptr_t address);
+uintptr_t sys_mapped_from(uintptr_t address);
 
 /* A lock that knows its holder. A thread that left a hook by longjmp or cancellation releases the
  * lock later (spin_recover). */

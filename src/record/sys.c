@@ -33,16 +33,87 @@ long sys_call(long number, ...)
     return arch_syscall(number, a);
 }
 
+/* --- mappings --------------------------------------------------------------------------------- */
+
+/* Those that are much larger than what is used of them at first. */
+#define LARGE_BYTES ((size_t)256 << 10)
+#define LARGE_MOST  4096
+static struct {
+    _Atomic uintptr_t start, end;
+} large[LARGE_MOST];
+static _Atomic unsigned large_count;
+
+static void note_large(uintptr_t start, size_t size)
+{
+    unsigned i = size < LARGE_BYTES ? LARGE_MOST : atomic_fetch_add(&large_count, 1);
+    if (i >= LARGE_MOST)
+        return;
+    atomic_store(&large[i].start, start);
+    atomic_store(&large[i].end, start + size);
+}
+
+static unsigned large_noted(void)
+{
+    unsigned count = atomic_load(&large_count);
+    return count < LARGE_MOST ? count : LARGE_MOST;
+}
+
+uintptr_t sys_mapped_to(uintptr_t address)
+{
+    for (unsigned i = 0; i < large_noted(); i++)
+        if (address >= atomic_load(&large[i].start) && address < atomic_load(&large[i].end))
+            return atomic_load(&large[i].end);
+    return 0;
+}
+
+uintptr_t sys_mapped_from(uintptr_t address)
+{
+    uintptr_t behind = UINTPTR_MAX;
+    for (unsigned i = 0; i < large_noted(); i++) {
+        uintptr_t start = atomic_load(&large[i].start);
+        if (start > address && start < behind)
+            behind = start;
+    }
+    return behind;
+}
+
+/* What cannot be accessed yet does not become resident although all new memory is locked. */
+static void *map(size_t size, int flags, int fd, uint64_t offset)
+{
+    bool locked = atomic_load_explicit(&recorder.memory_locked, memory_order_relaxed) &&
+                  !atomic_load_explicit(&recorder.confined, memory_order_relaxed);
+    int access = PROT_READ | PROT_WRITE;
+    long p = sys_call(SYS_mmap, 0L, (long)size, (long)(locked ? PROT_NONE : access), (long)flags,
+                      (long)fd, (long)offset);
+    if (p < 0 && p > -4096)
+        return NULL;
+    if (UNLIKELY(locked)) {
+        sys_call(SYS_munlock, p, (long)size);
+        if (sys_call(SYS_mprotect, p, (long)size, (long)access) < 0) {
+            sys_call(SYS_munmap, p, (long)size);
+            return NULL;
+        }
+    }
+    note_large((uintptr_t)p, size);
+    return (void *)p;
+}
+
+void *sys_map_shared(int fd, size_t size, uint64_t offset)
+{
+    return map(size, MAP_SHARED, fd, offset);
+}
+
 void *sys_map(size_t size)
 {
-    long p = sys_call(SYS_mmap, 0L, (long)size, (long)(PROT_READ | PROT_WRITE),
-                      (long)(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE), -1L, 0L);
-    if (p < 0 && p > -4096)
+    void *p = map(size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!p)
         return NULL;
     /* A huge page would turn a few touched kilobytes into 2 MiB of the program's RSS. */
     sys_call(SYS_madvise, p, (long)size, (long)MADV_NOHUGEPAGE);
-    return (void *)p;
+    return p;
 }
+
+/* --- limits and time -------------------------------------------------------------------------- */
 
 /* The program's address space, in bytes; 0: not known. */
 static uint64_t address_space(void)

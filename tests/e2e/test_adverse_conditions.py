@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from harness import Failed, cases, eventually, memory_group
-from unprivileged import AS_NOBODY, NOBODY
+from unprivileged import AS_NOBODY, NOBODY, give_to_nobody
 
 
 def known(t):
@@ -450,6 +450,35 @@ def test_filter_in_a_program_that_locks_its_memory(t):
     """Before a filter is installed, addresses are set aside for stacks. They do not become memory because all is locked."""
     record(t, (), t.build("locked.c", "-O1"), status=0)
     t.equal("16 MiB of shared memory more", t.stdout, "0\n")
+
+
+def locked(t, how, *command):
+    """What mlockall said, what of the program's two mappings is resident, and how many MiB more all of it is."""
+    t.plain(*how, *command)
+    *said, more = t.stdout.split()
+    return said, int(more)
+
+
+@cases(flags=(1, 2, 3, 5, 6, 7, 4, 8))
+def test_memory_that_is_locked(t, flags):
+    """mlockall locks the program's memory, and makes it resident, but not the addresses that we have set aside."""
+    command = (t.build("locks_all.c", "-O1", "-pthread"), str(flags))
+    said, more = locked(t, (), *command)
+    ours, most = locked(t, (t.tidemark, "run", "--quiet", "-o", t.file("x.tide"), "--"), *command)
+    t.equal("as without us", ours, said)
+    t.true("16 MiB more at most", most <= more + 16, (more, most))
+
+
+def test_limit_on_locked_memory(t):
+    """What we have set aside does not count."""
+    if not as_root():
+        return
+    tidemark = give_to_nobody(t)
+    how = ("prlimit", "--memlock=%d" % (8 << 20), *AS_NOBODY)
+    command = (t.build("locks_all.c", "-O1", "-pthread"), "1")
+    said = locked(t, how, *command)[0]
+    t.equal("plain", said[0], "locked")
+    t.equal("recorded", locked(t, (*how, tidemark, "run", "--quiet", "-o", "/dev/null", "--"), *command)[0], said)
 
 
 @cases(action=("errno", "kill"), calls=(("socket", "connect"), OURS[:-4]))

@@ -15,19 +15,14 @@
 
 static _Thread_local bool beside;
 static volatile int asked;
+static void *(*interpreters)(void); /* not looked up below: the recorder calls that inside dlsym */
 
 __attribute__((visibility("default"))) void *PyGILState_GetThisThreadState(void);
 
 void *PyGILState_GetThisThreadState(void)
 {
-    static void *(*next)(void);
-    void *f;
     asked |= beside;
-    if (beside)
-        return pthread_getspecific(0);
-    if (!next && (f = dlsym(RTLD_NEXT, "PyGILState_GetThisThreadState")))
-        memcpy(&next, &f, sizeof f);
-    return next ? next() : NULL;
+    return beside ? pthread_getspecific(0) : interpreters ? interpreters() : NULL;
 }
 
 SITE static void allocates(void)
@@ -51,8 +46,10 @@ int main(int argc, char **argv)
     pthread_t thread;
     void *f = library ? dlsym(library, "Py_InitializeEx") : NULL;
     void *g = library ? dlsym(library, "PyRun_SimpleString") : NULL;
-    if (!f || !g)
+    void *h = library ? dlsym(library, "PyGILState_GetThisThreadState") : NULL;
+    if (!f || !g || !h)
         return 9;
+    memcpy(&interpreters, &h, sizeof h);
     memcpy(&initialize, &f, sizeof f);
     memcpy(&run, &g, sizeof g);
     initialize(0);

@@ -359,7 +359,7 @@ static void *stop_and_read(void *scanning)
 {
     struct scanning *s = scanning;
     read_memory(s, true);
-    s->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    s->cost_ns = thread_cpu_ns();
     return NULL;
 }
 

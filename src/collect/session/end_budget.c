@@ -32,7 +32,7 @@ uint64_t end_budget_left(const struct session *s, const struct target *t)
 
 uint64_t end_budget_start(void)
 {
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return thread_cpu_ns();
 }
 
 uint64_t end_budget_most(uint64_t estimate_ns)

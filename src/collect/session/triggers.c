@@ -156,7 +156,7 @@ bool triggers_check(struct triggers *s, struct target *const *targets, size_t co
 {
     if (!s->all.count || now_ns < s->next_check_ns)
         return false;
-    uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t begun = thread_cpu_ns();
     struct look l = {.targets = targets, .count = count, .live = live_of(targets, count)};
     find_out(&l, s);
     bool due = false;
@@ -169,6 +169,6 @@ bool triggers_check(struct triggers *s, struct target *const *targets, size_t co
         strbuf_release(&reason);
     }
     s->checks++;
-    s->next_check_ns = now_ns + pause_after(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
+    s->next_check_ns = now_ns + pause_after(thread_cpu_ns() - begun);
     return due;
 }
