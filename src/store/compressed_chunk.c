@@ -42,7 +42,7 @@ static uint32_t get_u32(const uint8_t *at)
 }
 
 /* Writes the frame that zstd itself writes for a few bytes that cannot become fewer. Most chunks of
- * a short process are such, and zstd takes 16 us for each. Returns its size. */
+ * a short process are such, and zstd prepares its tables for each. Returns its size. */
 static size_t short_frame(uint8_t *to, const void *bytes, size_t size)
 {
     static const uint8_t start[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20}; /* one byte for the size */
