@@ -180,8 +180,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(harness.ROOT, "build"))
     parser.add_argument("-k", metavar="NAME", default="", help="only tests whose name contains NAME")
-    parser.add_argument("-j", type=int, default=os.cpu_count() + 1, help="tests at a time (default: one more than there are "
-                        "processors, because some wait)")
+    parser.add_argument("-j", type=int, default=os.cpu_count(), help="tests at a time (default: as many as there are processors)")
     parser.add_argument("-v", action="store_true", help="a line for each test that passes too")
     parser.add_argument("--quick", action="store_true", help="only the files of `make check`")
     parser.add_argument("--slowest", type=int, default=10, metavar="N", help="list the N tests that took longest (default 10)")
