@@ -44,7 +44,7 @@ def carried_out(t, commands):
     os.mkdir(work)
     env = {**os.environ, "COLUMNS": "100", "TIDEMARK": ROOT, "PATH": os.path.dirname(t.tidemark) + ":" + os.environ["PATH"]}
     with contextlib.suppress(PermissionError):  # some findings are about shares of the time, which a busy machine makes longer
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     shell = subprocess.Popen(["bash", "-c", "".join(parts)], cwd=work, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         shell.wait(timeout=300)

@@ -192,14 +192,6 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
     return only && only->tick <= b->tick && dirty && dirty != WIRE_LAST;
 }
 
-/* A mark ends an interval before it is reported with its time, a moment later. Until then nobody
- * knows which samples were taken before it. */
-static bool is_untold(struct target *t, const struct boundary *b, uint64_t now_ns)
-{
-    return t->patient && b->programs && now_ns - b->time_ns < PATIENCE_NS &&
-           !marks_told(t, b->tick + 1);
-}
-
 /* Reads, at the end of an interval, what threads have counted that have not noticed it yet. A
  * thread that is just noticing it writes rows, which are read then; false: a thread is still
  * writing. */
@@ -258,7 +250,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick);
-        if (puts_off(t, i, now_ns) || is_untold(t, b, now_ns) ||
+        if (puts_off(t, i, now_ns) ||
             (!read_accounts(t, b->tick) && t->patient && now_ns - b->time_ns < TELLING_NS)) {
             held = t->boundaries.count - i;
             memmove(t->boundaries.items, b, held * sizeof *b);

@@ -132,14 +132,6 @@ void marks_add(struct target *t, const char *label, uint64_t now_ns)
     vec_last(&t->boundaries)->marked = true;
 }
 
-bool marks_told(struct target *t, uint32_t tick)
-{
-    for (size_t i = 0; i < t->marks.unloads.count; i++)
-        if (t->marks.unloads.items[i] == tick)
-            return true;
-    return mark_before(t, tick) != NULL;
-}
-
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept)
 {
     *kept = b->programs || b->marked;

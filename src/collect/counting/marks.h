@@ -35,9 +35,6 @@ struct marks {
 uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words);
 /* Adds a mark that was requested from outside, and ends an interval now. */
 void marks_add(struct target *t, const char *label, uint64_t now_ns);
-/* Has the reason for a boundary been read, a mark or the unloading of a library? `tick` is the first
- * one behind it. */
-bool marks_told(struct target *t, uint32_t tick);
 /* The end time of the interval that ends at a boundary. *kept: it ends at a mark. */
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept);
 /* Fills target.profile's marks. */
