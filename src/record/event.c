@@ -263,13 +263,12 @@ static void note_region(struct counting *c, uintptr_t address)
         c->near_regions[region % NEAR_REGIONS] = (struct near_region){region, slots};
 }
 
-/* alloc for a small block of glibc. `leaf`: from leaf_of. */
+/* alloc for a small block of glibc. `leaf`: from leaf_of, after event_tick. */
 static inline bool alloc_chunk(struct thread *t, void *p, size_t size, const uint64_t *caller,
                                struct walk_leaf *leaf)
 {
     _Atomic uint64_t *word = index_chunk_word((uintptr_t)p);
     __builtin_prefetch(word, 1);
-    event_tick(t);
     struct stack found = stack_of(t, caller, leaf);
     uint64_t chunk = chunk_bytes(p);
     uint32_t number = found.account ? *found.account : 0;
@@ -307,6 +306,7 @@ static __attribute__((noinline)) bool alloc_specially(struct thread *t, void *p,
         return alloc(t, p, size, caller, ASK, false);
     if (UNLIKELY(recorder_paused()))
         return false;
+    event_tick(t); /* first, because a new tick may make the walk forget its leaves */
     return alloc_chunk(t, p, size, caller, leaf_of(t, caller));
 }
 
@@ -314,6 +314,7 @@ static __attribute__((noinline)) bool alloc_specially(struct thread *t, void *p,
 static __attribute__((noinline)) bool alloc_walked(struct thread *t, void *p, size_t size,
                                                    const uint64_t *caller)
 {
+    event_tick(t);
     return alloc_chunk(t, p, size, caller, NULL);
 }
 
