@@ -4,33 +4,19 @@
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-static long shared_mib(void)
-{
-    char line[256];
-    long kib = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status))
-        if (strncmp(line, "RssShmem:", 9) == 0)
-            kib = atol(line + 9);
-    if (status)
-        fclose(status);
-    return kib / 1024;
-}
+#include "proc_status.h"
 
 int main(void)
 {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog filter = {.len = 1, .filter = &allow};
     mlockall(MCL_CURRENT | MCL_FUTURE);
-    long before = shared_mib();
+    long before = status_mib("RssShmem:");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &filter))
         return 1;
-    printf("%ld\n", (shared_mib() - before) / 16);
+    printf("%ld\n", (status_mib("RssShmem:") - before) / 16);
     return 0;
 }

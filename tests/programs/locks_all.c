@@ -10,24 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "proc_status.h"
+
 #define MIB     (1 << 20)
 #define MAPPED  (4 * MIB)
 #define PLACES  20000
 #define PAGE    4096
 #define THREADS 8
-
-static long resident_mib(void)
-{
-    char line[256];
-    long kib = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status))
-        if (strncmp(line, "VmRSS:", 6) == 0)
-            kib = atol(line + 6);
-    if (status)
-        fclose(status);
-    return kib / 1024;
-}
 
 static void *map(void)
 {
@@ -71,7 +60,7 @@ static void *descend(unsigned depth, unsigned way)
 int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
-    long before = resident_mib();
+    long before = status_mib("VmRSS:");
     void *first = map();
     int result = mlockall(argc > 1 ? atoi(argv[1]) : MCL_CURRENT | MCL_FUTURE), error = errno;
     void *second = map();
@@ -82,6 +71,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < PLACES; i++)
         descend(16, i);
     printf("%s %d %d %ld\n", result ? strerror(error) : "locked", resident(first), resident(second),
-           resident_mib() - before);
+           status_mib("VmRSS:") - before);
     return 0;
 }

@@ -313,9 +313,9 @@ static void find_names(struct session *s, uint64_t now)
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
-/* Is there something besides the rings that must be done at its time? If not, what happens next
+/* Is there work, besides reading the rings, that is due at a certain time? If not, what happens next
  * wakes us (wait_for_news). */
-static bool has_appointments(const struct session *s)
+static bool has_timed_work(const struct session *s)
 {
     return !s->live.count || s->program_ended || s->options->attach_to || is_sampled(s) ||
            s->triggers.all.count || s->next_snapshot_ns != UINT64_MAX;
@@ -324,7 +324,7 @@ static bool has_appointments(const struct session *s)
 /* All processes are dormant, and there is nothing else to do. */
 static bool is_resting(const struct session *s)
 {
-    if (has_appointments(s))
+    if (has_timed_work(s))
         return false;
     for (size_t i = 0; i < s->live.count; i++)
         if (!s->live.items[i]->dormant)
@@ -338,7 +338,7 @@ static long busy_nap_ns(const struct session *s)
 {
     if (!s->options->sample_bytes)
         return BUSY_NAP_NS;
-    uint64_t nap_ns = has_appointments(s) ? LONGEST_NAP_NS : RESTING_NAP_NS;
+    uint64_t nap_ns = has_timed_work(s) ? LONGEST_NAP_NS : RESTING_NAP_NS;
     for (size_t i = 0; i < s->live.count; i++)
         if (s->live.items[i]->timeline.length_ns < nap_ns)
             nap_ns = s->live.items[i]->timeline.length_ns;
