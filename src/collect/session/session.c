@@ -313,8 +313,8 @@ static void find_names(struct session *s, uint64_t now)
     s->next_naming_ns = now + (apart < NAMING_EVERY_NS ? apart : NAMING_EVERY_NS);
 }
 
-/* Is there work, besides reading the rings, that is due at a certain time? If not, what happens next
- * wakes us (wait_for_news). */
+/* Is there work, besides reading the rings, that is due at a certain time? If not, what happens
+ * next wakes us (wait_for_news). */
 static bool has_timed_work(const struct session *s)
 {
     return !s->live.count || s->program_ended || s->options->attach_to || is_sampled(s) ||
