@@ -58,9 +58,9 @@ static uintptr_t hexadecimal(const char **text)
     }
 }
 
-/* The bytes of the program's own mappings. `flags`: locks each of them too, unless it is -1; some
+/* The bytes of the program's mappings. `flags`: locks each of them too, unless it is -1; some
  * cannot be, which is no error for mlockall either. */
-static uint64_t own_mappings(int flags)
+static uint64_t program_mappings(int flags)
 {
     struct maps m = {.fd = sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/maps",
                                     (long)(O_RDONLY | O_CLOEXEC))};
@@ -91,7 +91,7 @@ static bool program_fits(void)
 {
     struct rlimit limit;
     return sys_call(SYS_prlimit64, 0L, (long)RLIMIT_MEMLOCK, 0L, &limit) == 0 &&
-           own_mappings(-1) <= limit.rlim_cur;
+           program_mappings(-1) <= limit.rlim_cur;
 }
 
 static long lock_all(int flags)
@@ -104,7 +104,7 @@ static long lock_all(int flags)
     if (result == 0 && flags & MCL_FUTURE && (one_by_one || !on_fault))
         result = sys_call(SYS_mlockall, (long)(flags & ~MCL_CURRENT));
     if (result == 0 && flags & MCL_CURRENT && (one_by_one || !on_fault))
-        own_mappings(on_fault ? MLOCK_ONFAULT : 0);
+        program_mappings(on_fault ? MLOCK_ONFAULT : 0);
     return result;
 }
 
