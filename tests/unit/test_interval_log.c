@@ -337,6 +337,34 @@ static void test_more_marks_than_are_kept(void **state)
     ledger_release(&l);
 }
 
+/* The time of a mark is known later than the mark. */
+static void test_time_of_a_mark(void **state)
+{
+    (void)state;
+    struct ledger l;
+    struct interval_log t;
+    uint32_t tick;
+    open_accounts(&l);
+    interval_log_init(&t, LENGTH);
+    interval_log_close(&t, &l, 100, 1, false);
+    interval_log_close(&t, &l, 200, 2, true);
+    interval_log_marked_at(&t, 2, 150);
+    assert_true(interval_log_ended(&t, 149, &tick));
+    assert_u64_equal(tick, 2);
+    assert_false(interval_log_ended(&t, 150, &tick)); /* after the mark */
+    interval_log_marked_at(&t, 2, 90);                /* but not before the interval began */
+    assert_u64_equal(t.slices.items[1].interval.end_ns, 100);
+    interval_log_close(&t, &l, 300, 3, true);
+    interval_log_marked_at(&t, 2, 400); /* nor after the next one ended */
+    assert_u64_equal(t.slices.items[1].interval.end_ns, 300);
+    interval_log_marked_at(&t, 1, 50); /* not a mark */
+    interval_log_marked_at(&t, 4, 350);
+    assert_u64_equal(t.slices.items[0].interval.end_ns, 100);
+    assert_u64_equal(t.slices.items[2].interval.end_ns, 300);
+    interval_log_release(&t);
+    ledger_release(&l);
+}
+
 /* Rows are in the order of their sites, however many there are, and whatever order they came in. */
 static void test_order(void **state)
 {
@@ -382,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_late_rows),
         cmocka_unit_test(test_more_marks_than_are_kept),
+        cmocka_unit_test(test_time_of_a_mark),
         cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,21 @@ void interval_log_not_marked(struct interval_log *t, uint32_t tick)
     }
 }
 
+void interval_log_marked_at(struct interval_log *t, uint32_t tick, uint64_t time_ns)
+{
+    size_t i = interval_log_find(t, tick);
+    struct slice *s = i ? &t->slices.items[i - 1] : NULL;
+    if (!s || s->tick != tick || !s->kept)
+        return;
+    if (i > 1 && time_ns < s[-1].interval.end_ns)
+        time_ns = s[-1].interval.end_ns;
+    if (i < t->slices.count && time_ns > s[1].interval.end_ns)
+        time_ns = s[1].interval.end_ns;
+    if (t->marked_ns == s->interval.end_ns)
+        t->marked_ns = time_ns;
+    s->interval.end_ns = time_ns;
+}
+
 size_t interval_log_find(const struct interval_log *t, uint32_t tick)
 {
     size_t at; /* index of the first with this tick or a later one */

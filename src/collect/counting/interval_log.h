@@ -65,6 +65,9 @@ void interval_log_add(struct interval_log *t, const struct ledger *l, uint32_t t
                       const struct strbuf *rows);
 /* Notes that the interval with this tick did not end at a mark after all. */
 void interval_log_not_marked(struct interval_log *t, uint32_t tick);
+/* Corrects the time at which the interval with this tick ended, at a mark: intervals end when the
+ * mark is noticed, and its time is read later. */
+void interval_log_marked_at(struct interval_log *t, uint32_t tick, uint64_t time_ns);
 /* The number of intervals up to the end of the interval with this tick. */
 size_t interval_log_find(const struct interval_log *t, uint32_t tick);
 /* Reduces the number of intervals at the end, so that a file's size does not depend on when the run

@@ -11,9 +11,7 @@ void target_sample(struct target *t, uint32_t account, uint64_t count, uint64_t 
                    enum column kind, uint64_t monotonic_ns)
 {
     uint32_t tick;
-    uint64_t time_ns =
-        monotonic_ns > t->start_monotonic_ns ? monotonic_ns - t->start_monotonic_ns : 0;
-    if (!interval_log_ended(&t->timeline, time_ns, &tick)) {
+    if (!interval_log_ended(&t->timeline, target_time(t, monotonic_ns), &tick)) {
         ledger_sample(&t->ledger, account, count, amount, kind);
         return;
     }

@@ -36,7 +36,7 @@ static struct stamp stamp_of(const struct target *t, const uint64_t *words)
 {
     const uint64_t page = page_bytes();
     return (struct stamp){
-        .time_ns = words[1] > t->start_monotonic_ns ? words[1] - t->start_monotonic_ns : 0,
+        .time_ns = target_time(t, words[1]),
         .vm_bytes = words[2] * page,
         .rss_bytes = words[3] * page,
         .anon_bytes = (words[3] - words[4]) * page,
@@ -88,6 +88,7 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
                                                              .label = label_of(t, words),
                                                              .thread = thread,
                                                              .stamp = stamp_of(t, words)};
+        interval_log_marked_at(&t->timeline, tick - 1, vec_last(&t->marks.pending)->stamp.time_ns);
         return tick;
     case WIRE_NOTE_VALUE: {
         struct mark_value value = {.mark = tick, .key = text_of(t, words)};

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/older_libc.h"
 #include "collect/counting/heap_peak.h"
@@ -272,11 +273,13 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size)
     return fd;
 }
 
-/* Adds boundaries that the program has made meanwhile, up to a tick. */
-static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
+/* Adds boundaries that the program has made meanwhile, up to a tick. Until a mark's note is read,
+ * all that is known of its time is that it is past. */
+static void add_boundaries(struct target *t, uint32_t tick)
 {
     if (tick - t->tick > BOUNDARIES_MAX)
         t->tick = tick; /* nonsense, or more marks than we can hold */
+    uint64_t now_ns = t->tick != tick ? target_time(t, monotonic_ns()) : 0;
     for (; t->tick != tick; t->tick++)
         *vec_push(&t->boundaries) =
             (struct boundary){.tick = t->tick, .time_ns = now_ns, .programs = true};
@@ -285,7 +288,7 @@ static void add_boundaries(struct target *t, uint32_t tick, uint64_t now_ns)
 void target_boundary(struct target *t, uint64_t now_ns)
 {
     uint32_t tick = t->header ? wire_move_tick(t->header) : t->tick;
-    add_boundaries(t, tick, now_ns);
+    add_boundaries(t, tick);
     *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
     t->tick = tick + 1;
 }
@@ -331,7 +334,7 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
     if (!t->header && interval_is_due(t, now_ns))
         target_boundary(t, now_ns);
     else
-        add_boundaries(t, tick_now(t), now_ns);
+        add_boundaries(t, tick_now(t));
     timer_samples_drain(t, now_ns);
     uint64_t words = 0;
     if (t->header)
@@ -345,7 +348,7 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
 void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
-    add_boundaries(t, tick_now(t), now_ns);
+    add_boundaries(t, tick_now(t));
     timer_samples_end(t, now_ns);
     if (t->header)
         drain_rings(t, now_ns);

@@ -244,6 +244,11 @@ void target_meet_rings(struct target *t);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
+/* A time of the monotonic clock, since the process began. */
+static inline uint64_t target_time(const struct target *t, uint64_t monotonic_ns)
+{
+    return monotonic_ns > t->start_monotonic_ns ? monotonic_ns - t->start_monotonic_ns : 0;
+}
 /* Calls target_drain, and announces the end of an interval when it is due. It gives threads some
  * time to report what they have counted before that end, because reading their accounts costs
  * more. */

@@ -99,11 +99,6 @@ bool has_target(struct samples *s, struct process *p)
     return !p->target->ended;
 }
 
-static uint64_t target_time(const struct target *t, uint64_t time_ns)
-{
-    return time_ns > t->start_monotonic_ns ? time_ns - t->start_monotonic_ns : 0;
-}
-
 uint32_t thread_number(struct process *p, struct sampled_thread *t, uint64_t time_ns)
 {
     if (t->number == NO_THREAD) {
