@@ -48,7 +48,7 @@ struct python_parts {
     uint64_t lines, begin;              /* the line table, and how it begins */
     uint64_t file, file_end, file_text; /* file_end: address of its last characters, */
     uint64_t name, name_end, name_text; /* which are in file_text */
-    uint32_t first_line, version;       /* with a version, names are not compared */
+    uint32_t first_line;
     bool leaves_page;                   /* a name ends on another page than it begins */
 };
 
@@ -64,6 +64,7 @@ struct python_frame {
     uint32_t line;     /* 0: not known */
     /* Calls of the evaluation loop that begin with this frame: 0 or 1, rarely more. */
     uint32_t entries;
+    uint32_t version; /* the code's; 0: its parts identify it */
 };
 static_assert(sizeof(struct python_frame) == 64, "one line");
 

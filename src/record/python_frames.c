@@ -113,17 +113,16 @@ static __attribute__((noinline, cold)) bool names_end_there(const struct python_
  * interpreter's own count), or the names and the table's last bytes. 0: it is no longer possible to
  * say what it was.
  */
-static inline uint64_t read_code(uint64_t code, struct python_parts *p)
+static inline uint64_t read_code(uint64_t code, uint32_t version, struct python_parts *p)
 {
     const struct python_layout *l = &python.layout;
     if (UNLIKELY(!python_load_half(code + PYTHON_REFERENCES)))
         return 0; /* it is about to be freed, its parts may be gone */
     p->lines = python_load(code + l->code_lines);
     p->begin = python_load(p->lines + PYTHON_BYTES);
-    p->version = l->code_version ? python_load_half(code + l->code_version) : 0;
     uint64_t h = p->lines << 24 ^ p->begin;
-    if (p->version)
-        return ((h ^ p->version) * MIX) | 1;
+    if (version)
+        return ((h ^ version) * MIX) | 1;
     p->first_line = python_load_half(code + l->code_first_line);
     p->file = python_load(code + l->code_file);
     p->file_end = end_of_text(p->file);
@@ -141,19 +140,18 @@ static inline uint64_t read_code(uint64_t code, struct python_parts *p)
     return ((h ^ h >> 29 ^ size << 1) * MIX + last) | 1;
 }
 
-/* Is it still the one that was read? Only for the code of a frame that has not changed. */
-static inline bool is_as_read(uint64_t code, const struct python_parts *p, bool versions)
+/* Is the code of a frame still the one that was read, provided that the frame has not changed? */
+static inline bool is_as_read(const struct python_frame *f, const struct python_parts *p)
 {
     const struct python_layout *l = &python.layout;
-    if (!python_load_half(code + PYTHON_REFERENCES) ||
-        python_load(code + l->code_lines) != p->lines ||
-        python_load(p->lines + PYTHON_BYTES) != p->begin)
-        return false;
-    if (versions && LIKELY(p->version))
-        return python_load_half(code + l->code_version) == p->version;
-    return python_load_half(code + l->code_first_line) == p->first_line &&
-           python_load(code + l->code_file) == p->file &&
-           python_load(code + l->code_qualified) == p->name &&
+    if (LIKELY(f->version)) /* no other code object ever has it, and a frame keeps its code alive */
+        return python_load_half(f->code + l->code_version) == f->version;
+    return python_load_half(f->code + PYTHON_REFERENCES) &&
+           python_load(f->code + l->code_lines) == p->lines &&
+           python_load(p->lines + PYTHON_BYTES) == p->begin &&
+           python_load_half(f->code + l->code_first_line) == p->first_line &&
+           python_load(f->code + l->code_file) == p->file &&
+           python_load(f->code + l->code_qualified) == p->name &&
            (LIKELY(!p->leaves_page) || names_end_there(p)) &&
            load_unaligned(p->file_end) == p->file_text &&
            load_unaligned(p->name_end) == p->name_text;
@@ -202,10 +200,9 @@ static inline __attribute__((always_inline)) bool stands(const struct python_fra
 
 /* `known`: the code of the frame that it called, which is unchanged. */
 static inline bool has_code(const struct python_frame *f, const struct python_parts *parts,
-                            uint64_t known, enum python_chain chain)
+                            uint64_t known)
 {
-    return code_of(f->frame) == f->code &&
-           (f->code == known || is_as_read(f->code, parts, chain == PYTHON_SHIMS));
+    return code_of(f->frame) == f->code && (f->code == known || is_as_read(f, parts));
 }
 
 /* The innermost of the `count` outermost frames that has changed: its index + 1; 0: none has.
@@ -217,7 +214,7 @@ first_changed(const struct python_thread *p, uint32_t count, enum python_chain c
     for (uint64_t known = 0; f != outermost; known = f->code) {
         f--;
         if (UNLIKELY(!stands(f, chain) ||
-                     (!watched && !has_code(f, &p->parts[f - outermost], known, chain))))
+                     (!watched && !has_code(f, &p->parts[f - outermost], known))))
             return (uint32_t)(f - outermost) + 1;
     }
     return 0;
@@ -276,9 +273,11 @@ static uint32_t byte_of(const struct python_frame *f)
 
 /* The number of a frame's code, from the contents of the code object. */
 static __attribute__((noinline)) uint32_t examine_code(struct python_thread *p,
-                                                       const struct python_frame *f)
+                                                       struct python_frame *f)
 {
-    uint64_t stamp = read_code(f->code, &p->parts[f - p->remembered]);
+    const struct python_layout *l = &python.layout;
+    f->version = l->code_version ? python_load_half(f->code + l->code_version) : 0;
+    uint64_t stamp = read_code(f->code, f->version, &p->parts[f - p->remembered]);
     if (UNLIKELY(!stamp))
         p->doubtful = true;
     return python_code_number(p, f->code, stamp);
@@ -296,10 +295,10 @@ static bool remember(struct python_thread *p, uint32_t fresh, uint32_t before)
             return false;
         if (beside && beside->code == f->code) { /* recursion */
             f->number = beside->number;
+            f->version = beside->version;
             if (!p->era)
                 p->parts[p->count] = p->parts[p->count - 1];
-        } else if (f->code == had && (p->era || is_as_read(f->code, &p->parts[p->count],
-                                                           python.layout.chain == PYTHON_SHIMS))) {
+        } else if (f->code == had && (p->era || is_as_read(f, &p->parts[p->count]))) {
             ; /* it has only advanced */
         } else if (!python_code_find(p, f->code, &f->number)) {
             f->number = examine_code(p, f);
@@ -419,7 +418,10 @@ read_thread(struct thread *t, uint32_t *shims, bool now)
     }
     if (UNLIKELY(!p) && !(p = python_thread_new(t)))
         return NULL;
-    p->state = state;
+    if (UNLIKELY(p->state != state)) {
+        p->state = state;
+        p->count = 0; /* another interpreter's code may have the same versions */
+    }
     if (!read_frames(p, state, shims))
         return NULL;
     if (LIKELY(p->name.skip && !now))

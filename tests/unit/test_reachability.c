@@ -33,6 +33,7 @@ static void begin(void)
 static void run(void)
 {
     reachability_ready(&made, read_image, NULL);
+    reachability_note_begin(&made);
     reachability_from(&made, AT(0), AT(16), false);
     reachability_note(&made);
     reachability_run(&made);
@@ -222,6 +223,7 @@ static void test_malloc_state(void **unused)
     image[2] = AT(120);
     image[3] = AT(132);
     reachability_ready(&made, read_image, NULL);
+    reachability_note_begin(&made);
     reachability_from(&made, AT(0), AT(16), true);
     reachability_note(&made);
     reachability_run(&made);
@@ -350,6 +352,7 @@ static void test_many_parts(void **unused)
     for (uint64_t i = 0; i < MANY; i++)
         reachability_add(&made, BASE + i * MANY_WORDS * 8, MANY_WORDS * 8);
     reachability_ready(&made, read_many, NULL);
+    reachability_note_begin(&made);
     reachability_word(&made, BASE + UINT64_C(20000) * MANY_WORDS * 8);
     reachability_note(&made);
     reachability_run(&made);
@@ -411,6 +414,7 @@ static void test_memory_that_is_not_there(void **unused)
     reachability_ready(&made, read_image, NULL);
     made.next = next_there;
     reachability_word(&made, image[0]);
+    reachability_note_begin(&made);
     reachability_from(&made, AT(60000), AT(60100), false);
     reachability_note(&made);
     reachability_run(&made);

@@ -11,7 +11,7 @@
 #define WINDOW_BITS 17 /* so many addresses are sorted at a time */
 #define WINDOW      (UINT64_C(1) << WINDOW_BITS)
 #define PLACES      (WINDOW / 8)
-#define KEPT_MOST   (1u << 17) /* blocks: 5 MiB */
+#define KEPT_MOST   (1u << 19) /* blocks: 20 MiB */
 /* Blocks are smaller whose slots are not of the largest granule. */
 #define REACH (UINT64_C(1) << 15)
 static_assert(WIRE_STORED_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REACH");

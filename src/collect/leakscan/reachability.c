@@ -1,6 +1,8 @@
 #include "collect/leakscan/reachability.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,9 +17,11 @@
 #define NONE      UINT32_MAX
 
 #define CELLS_LEAST 1024 /* cells of one area, at least */
-#define PARTS       4    /* how many parts of memory are read at the same time, at most */
-#define PART_BYTES  (UINT64_C(4) << 20)
-#define PART_STACK  (1u << 20) /* RLIMIT_STACK may be the program's own, and small */
+#define READERS     4    /* threads that read blocks at the same time, at most */
+#define READ_BYTES  (UINT64_C(4) << 20) /* fewer are not worth another thread */
+#define READ_STACK  (1u << 20)          /* RLIMIT_STACK may be the program's own, and small */
+#define SHARES      64                  /* parts of the blocks; each is read by one thread */
+#define BLOCK_COST  100                 /* to read a block, in bytes that take as long */
 
 #define SEEN_AGAIN REACHES /* a temporary state */
 
@@ -87,6 +91,7 @@ void reachability_ready(struct reachability *f, reachability_read *read, void *c
     f->context = context;
     f->buffer = xmalloc(BUFFER);
     put_in_order(f);
+    f->rooted = xcalloc(f->blocks.count / 64 + 1, sizeof *f->rooted);
     const struct reachability_block *b = f->blocks.items;
     struct reachability_area a = {0};
     uint64_t high = 0;
@@ -158,12 +163,10 @@ uint32_t reachability_find(const struct reachability *f, uint64_t address)
 
 /* --- reading words ---------------------------------------------------------------------------- */
 
+/* Other threads may be reading `blocks` meanwhile, so their states are not changed yet. */
 static void mark(struct reachability *f, uint32_t block)
 {
-    if (f->blocks.items[block].state == REACH_UNKNOWN) {
-        f->blocks.items[block].state = REACH_REACHABLE;
-        *vec_push(&f->found) = block;
-    }
+    f->rooted[block / 64] |= UINT64_C(1) << block % 64;
 }
 
 void reachability_word(struct reachability *f, uint64_t word)
@@ -178,7 +181,7 @@ void reachability_word(struct reachability *f, uint64_t word)
         *vec_push(&f->ended) = ended;
 }
 
-/* The pointers of some of the blocks, which one thread reads. */
+/* The pointers of some of the blocks. */
 struct notes {
     const struct reachability *reach;
     uint32_t first, end;    /* the numbers of the blocks: [first, end) */
@@ -187,9 +190,15 @@ struct notes {
     size_t open;
     uint32_t begun;      /* the number after the current block's */
     VEC(uint32_t) empty; /* blocks whose last word is 0 and which may be empty arrays */
-    char *buffer;
-    pthread_t reader;
-    bool has_reader;
+    char *buffer;        /* of the thread that reads them */
+};
+
+struct reachability_notes {
+    struct notes shares[SHARES]; /* in order of the blocks */
+    unsigned count;
+    _Atomic unsigned next; /* the first share that no thread has taken */
+    unsigned helpers;
+    pthread_t threads[READERS - 1];
 };
 
 /* Called for each pointer that is found. `from` is the block that holds it, or NONE. `taker` is a
@@ -352,12 +361,10 @@ static void note_blocks(struct notes *n, uint32_t first, uint32_t end, uint64_t 
     lookups_finish(f, &lookups, take_note, n);
 }
 
-static void *note_part(void *part)
+static void note_share(struct notes *n)
 {
-    struct notes *n = part;
     const struct reachability_block *b = n->reach->blocks.items;
     n->begun = n->first;
-    n->buffer = xmalloc(BUFFER);
     vec_reserve(&n->pointers, n->end - n->first);
     for (uint32_t i = n->first; i < n->end;) {
         uint64_t last = end_of(&b[i]);
@@ -378,74 +385,97 @@ static void *note_part(void *part)
     }
     if (n->end > n->first)
         begin_block(n, n->end - 1);
-    free(n->buffer);
+}
+
+/* Reads shares until all are taken: one may have a large block, and another only small ones. */
+static void *note_shares(void *notes)
+{
+    struct reachability_notes *k = notes;
+    char *buffer = xmalloc(BUFFER);
+    for (unsigned i; (i = atomic_fetch_add(&k->next, 1)) < k->count;) {
+        k->shares[i].buffer = buffer;
+        note_share(&k->shares[i]);
+    }
+    free(buffer);
     return NULL;
 }
 
 unsigned reachability_threads(uint64_t bytes)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned most = processors < 2 ? 1 : processors < PARTS ? (unsigned)processors : PARTS;
-    return bytes / PART_BYTES < most ? (unsigned)(bytes / PART_BYTES) + 1 : most;
+    unsigned most = processors < 2 ? 1 : processors < READERS ? (unsigned)processors : READERS;
+    return bytes / READ_BYTES < most ? (unsigned)(bytes / READ_BYTES) + 1 : most;
 }
 
-/* Divides the blocks into parts of about the same number of bytes. Returns how many. */
-static unsigned divide(const struct reachability *f, struct notes parts[PARTS])
+/* Divides the blocks into shares that take about the same time. Returns the number of their bytes. */
+static uint64_t divide(const struct reachability *f, struct reachability_notes *k)
 {
     uint32_t count = (uint32_t)f->blocks.count;
     uint64_t bytes = 0, before = 0;
     for (uint32_t i = 0; i < count; i++)
         bytes += f->blocks.items[i].size;
-    unsigned most = reachability_threads(bytes), n = 0;
-    parts[0] = (struct notes){.reach = f};
+    const uint64_t each = (bytes + (uint64_t)count * BLOCK_COST) / SHARES + 1;
+    k->shares[0] = (struct notes){.reach = f};
     for (uint32_t i = 0; i < count; i++) {
-        if (n + 1 < most && before > bytes / most * (n + 1)) {
-            parts[n++].end = i;
-            parts[n] = (struct notes){.reach = f, .first = i};
+        if (k->count + 1 < SHARES && before > each * (k->count + 1)) {
+            k->shares[k->count++].end = i;
+            k->shares[k->count] = (struct notes){.reach = f, .first = i};
         }
-        before += f->blocks.items[i].size;
+        before += f->blocks.items[i].size + BLOCK_COST;
     }
-    parts[n].end = count;
-    return n + 1;
+    k->shares[k->count++].end = count;
+    return bytes;
 }
 
-static void mark_empty_arrays(struct reachability *f, struct notes *n)
+void reachability_note_begin(struct reachability *f)
 {
-    for (size_t i = 0; i < n->empty.count; i++)
-        f->blocks.items[n->empty.items[i]].empty = true;
-    vec_release(&n->empty);
-}
-
-/* Uses several threads: the process is stopped meanwhile, so its processor is free. */
-void reachability_note(struct reachability *f)
-{
-    struct notes parts[PARTS];
-    unsigned count = divide(f, parts);
+    struct reachability_notes *k = f->notes = xcalloc(1, sizeof *k);
+    unsigned threads = reachability_threads(divide(f, k));
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, PART_STACK);
-    for (unsigned i = 1; i < count; i++)
-        parts[i].has_reader =
-            pthread_create(&parts[i].reader, &attributes, note_part, &parts[i]) == 0;
+    pthread_attr_setstacksize(&attributes, READ_STACK);
+    while (k->helpers + 1 < threads &&
+           pthread_create(&k->threads[k->helpers], &attributes, note_shares, k) == 0)
+        k->helpers++;
     pthread_attr_destroy(&attributes);
-    note_part(&parts[0]);
-    f->pointers.items = parts[0].pointers.items;
-    f->pointers.count = parts[0].pointers.count;
-    f->pointers.capacity = parts[0].pointers.capacity;
-    for (unsigned i = 1; i < count; i++) {
-        struct notes *n = &parts[i];
-        if (n->has_reader)
-            pthread_join(n->reader, NULL);
-        else
-            note_part(n);
-        vec_reserve(&f->pointers, f->pointers.count + n->pointers.count);
-        memcpy(f->pointers.items + f->pointers.count, n->pointers.items,
-               n->pointers.count * sizeof *n->pointers.items);
+}
+
+void reachability_note(struct reachability *f)
+{
+    struct reachability_notes *k = f->notes;
+    size_t pointers = 0;
+    note_shares(k);
+    for (unsigned i = 0; i < k->helpers; i++)
+        pthread_join(k->threads[i], NULL);
+    for (unsigned i = 0; i < k->count; i++)
+        pointers += k->shares[i].pointers.count;
+    vec_reserve(&f->pointers, pointers);
+    for (unsigned i = 0; i < k->count; i++) {
+        struct notes *n = &k->shares[i];
+        if (n->pointers.count)
+            memcpy(f->pointers.items + f->pointers.count, n->pointers.items,
+                   n->pointers.count * sizeof *n->pointers.items);
         f->pointers.count += n->pointers.count;
         vec_release(&n->pointers);
+        for (size_t j = 0; j < n->empty.count; j++)
+            f->blocks.items[n->empty.items[j]].empty = true;
+        vec_release(&n->empty);
     }
-    for (unsigned i = 0; i < count; i++)
-        mark_empty_arrays(f, &parts[i]);
+    free(k);
+    f->notes = NULL;
+}
+
+/* Takes the blocks that roots point to. */
+static void take_rooted(struct reachability *f)
+{
+    for (size_t i = 0; i < f->ended.count; i++)
+        if (f->blocks.items[f->ended.items[i]].empty)
+            mark(f, f->ended.items[i]);
+    for (uint32_t i = 0; i < f->blocks.count; i++)
+        if (f->rooted[i / 64] >> i % 64 & 1) {
+            f->blocks.items[i].state = REACH_REACHABLE;
+            *vec_push(&f->found) = i;
+        }
 }
 
 #define NO_ROOT UINT64_MAX
@@ -507,9 +537,7 @@ void reachability_run(struct reachability *f)
         f->blocks.items[i].size = at;
         at += 1 + f->pointers.items[at];
     }
-    for (size_t i = 0; i < f->ended.count; i++)
-        if (f->blocks.items[f->ended.items[i]].empty)
-            mark(f, f->ended.items[i]);
+    take_rooted(f);
     spread(f, REACH_UNKNOWN, REACH_REACHABLE, NO_ROOT);
     classify_lost(f);
 }
@@ -522,6 +550,7 @@ void reachability_release(struct reachability *f)
     vec_release(&f->found);
     vec_release(&f->ended);
     vec_release(&f->pointers);
+    free(f->rooted);
     free(f->buffer);
     *f = (struct reachability){0};
 }

@@ -13,13 +13,14 @@
  * else leads, the block with the lowest address is lost and the others are indirect. Each indirect
  * block belongs to one lost block that leads to it, its root.
  *
- * Call reachability_add for all blocks, then reachability_ready. Then call reachability_word and
- * reachability_from for the roots, and reachability_note, which reads the blocks; these three read
- * memory. Call reachability_run last, which reads none. So memory is read once and in order,
- * however the blocks are linked, and the process is stopped only while memory is read.
+ * Call reachability_add for all blocks, then reachability_ready. Then call reachability_note_begin,
+ * which begins to read the blocks on other threads, reachability_word and reachability_from for the
+ * roots, and reachability_note, which waits for the blocks. All of these read memory. Call
+ * reachability_run last, which reads none. So memory is read once and in order, however the blocks
+ * are linked, and the process is stopped only while memory is read: its processors are free.
  *
- * Memory is read through a callback, which reachability_note calls from several threads. About 32
- * bytes are needed for each block, and 4 for each pointer in one.
+ * Memory is read through a callback, which is called from several threads. About 32 bytes are
+ * needed for each block, and 4 for each pointer in one.
  *
  * Ownership: reachability_release frees; {0} is empty. Threads: one, except for the callback.
  */
@@ -58,6 +59,8 @@ struct reachability_area {
     uint32_t shift; /* a cell spans 1 << shift bytes */
 };
 
+struct reachability_notes;
+
 struct reachability {
     VEC(struct reachability_block) blocks; /* in order of address */
     VEC(struct reachability_area) areas;
@@ -65,6 +68,7 @@ struct reachability {
     VEC(uint32_t) cells;
     uint64_t low, span;  /* all blocks are in [low, low + span) */
     VEC(uint32_t) found; /* blocks that were reached, and whose pointers were not followed yet */
+    uint64_t *rooted;    /* a bit for each block: roots point to it */
     VEC(uint32_t) ended; /* blocks for which a root points one past their end */
     VEC(uint32_t)
     /* For each block: the number of its pointers, then their targets, perhaps with
@@ -77,6 +81,7 @@ struct reachability {
     reachability_next *next;
     void *context;
     char *buffer;
+    struct reachability_notes *notes; /* while blocks are read */
 };
 
 void reachability_add(struct reachability *f, uint64_t address, uint64_t size);
@@ -89,8 +94,9 @@ void reachability_word(struct reachability *f, uint64_t word);
  * the chunk, and must not keep that block alive.
  */
 void reachability_from(struct reachability *f, uint64_t start, uint64_t end, bool malloc_state);
+void reachability_note_begin(struct reachability *f);
 void reachability_note(struct reachability *f);
-/* The number of threads that reachability_note uses for this many bytes of blocks. */
+/* The number of threads that read blocks of so many bytes. */
 unsigned reachability_threads(uint64_t bytes);
 /* Computes the state of every block. Call it last. */
 void reachability_run(struct reachability *f);

@@ -154,6 +154,7 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
     add_older(s, UINT64_MAX);
     reachability_ready(&s->reach, memory_read, &s->memory);
     s->reach.next = memory_next;
+    reachability_note_begin(&s->reach);
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)
         reachability_word(&s->reach, h->registers.items[i]);
