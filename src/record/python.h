@@ -49,7 +49,7 @@ struct python_parts {
     uint64_t file, file_end, file_text; /* file_end: address of its last characters, */
     uint64_t name, name_end, name_text; /* which are in file_text */
     uint32_t first_line;
-    bool leaves_page;                   /* a name ends on another page than it begins */
+    bool leaves_page; /* a name ends on another page than it begins */
 };
 
 /* A remembered frame. It has the size of a cache line, because all are compared at every

@@ -239,6 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     target_drain(t, 20000000);
     target_end(t, 20000001);
     size_t accounts = t->ledger.accounts.count;
+    target_finish_stacks(t);
     target_finish(t);
     ledger_become_sites(&t->ledger, &t->profile, t->sampled.joined);
     check(t, accounts);

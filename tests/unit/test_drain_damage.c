@@ -134,28 +134,38 @@ static void test_page_that_is_late(void **state)
 }
 
 /* A tree of several windows. */
-static void test_windows(void **state)
+static void windows(bool goes_on)
 {
-    (void)state;
     struct ring r[3];
     struct target *t = target_open(r);
     const uint32_t many = 5u << WIRE_WINDOW_BITS;
     char *all = mremap((char *)t->header + t->header->slots_offset, 0, many * 8, MREMAP_MAYMOVE);
     assert_ptr_not_equal(all, MAP_FAILED);
     uint64_t *slot = (uint64_t *)(void *)all;
+    const uint32_t last = many - 2;
     for (uint32_t i = 4; i < many; i++)
         slot[i] = (uint64_t)i << 8;
-    t->header->slots_end = many;
-    alloc(&r[0], 1, 0, many - 1);
+    t->header->slots_end = many - goes_on;
+    alloc(&r[0], 1, 0, last);
     target_end(t, 1);
     assert_u64_equal(t->ledger.incomplete_stacks, 0);
+    t->header->slots_end = many;
+    target_update_code(t);
     finish(t);
     assert_int_equal(t->profile.nodes.count, many);
     for (uint32_t i = 1; i < many; i++)
         assert_int_equal(t->profile.nodes.items[i].parent, i - 1);
-    assert_u64_equal(node_of_site(t, 0)->address, (uint64_t)(many - 1) << 8);
+    assert_u64_equal(node_of_site(t, 0)->address, (uint64_t)last << 8);
     munmap(all, many * 8);
     target_free(t);
+}
+
+/* So many nodes are made while other things are settled, and again if the program goes on. */
+static void test_windows(void **state)
+{
+    (void)state;
+    windows(false);
+    windows(true);
 }
 
 static void test_modules(void **state)

@@ -218,6 +218,7 @@ static inline void assert_clean(struct target *t)
 /* Finishes a target and puts its sites into the profile, where tests can see them. */
 static inline void finish(struct target *t)
 {
+    target_finish_stacks(t);
     target_finish(t);
     ledger_become_sites(&t->ledger, &t->profile, t->sampled.joined);
 }

@@ -11,7 +11,7 @@
 #define WINDOW_BITS 17 /* so many addresses are sorted at a time */
 #define WINDOW      (UINT64_C(1) << WINDOW_BITS)
 #define PLACES      (WINDOW / 8)
-#define KEPT_MOST   (1u << 19) /* blocks: 20 MiB */
+#define KEPT_MOST   (1u << 17) /* blocks: 5 MiB */
 /* Blocks are smaller whose slots are not of the largest granule. */
 #define REACH (UINT64_C(1) << 15)
 static_assert(WIRE_STORED_WIDE < REACH && 1u << WIRE_GRANULE_MOST <= REACH, "REACH");
@@ -356,8 +356,16 @@ void block_index_hold(struct target *t)
 
 void block_index_release(struct target *t)
 {
-    if (--t->block_copy.holders == 0)
-        copy_forget(&t->block_copy);
+    if (--t->block_copy.holders > 0)
+        return;
+    copy_forget(&t->block_copy);
+    t->block_copy.lend = NULL;
+}
+
+void block_index_lend(struct target *t, block_lend *lend, const void *lender)
+{
+    t->block_copy.lend = lend;
+    t->block_copy.lender = lender;
 }
 
 static void copy_block(void *context, const struct block *b, bool inherited)
@@ -389,6 +397,10 @@ bool block_index_each(struct target *t, block_visit *visit, void *context)
         return each_sampled(t, visit, context);
     if (!count_all(t))
         return true;
+    if (t->block_copy.lend) {
+        t->block_copy.lend(t->block_copy.lender, visit, context);
+        return true;
+    }
     if (!copy_is_there(t))
         return read_all(t, &(struct question){.visit = visit, .context = context});
     for (size_t i = 0; i < t->block_copy.blocks.count; i++)

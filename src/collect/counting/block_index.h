@@ -26,16 +26,20 @@ struct copied_block {
     bool is_inherited;
 };
 
+/* Called for each block. `inherited`: the block existed when the process was forked, so it has no
+ * site. */
+typedef void block_visit(void *context, const struct block *b, bool inherited);
+/* Calls `visit` for all blocks that `lender` has. */
+typedef void block_lend(const void *lender, block_visit *visit, void *context);
+
 /* The blocks of a target, between block_index_hold and block_index_release. */
 struct block_copy {
     unsigned holders;
     bool is_whole; /* false: `blocks` is empty */
     VEC(struct copied_block) blocks;
+    block_lend *lend; /* NULL: nobody has all of them */
+    const void *lender;
 };
-
-/* Called for each block. `inherited`: the block existed when the process was forked, so it has no
- * site. */
-typedef void block_visit(void *context, const struct block *b, bool inherited);
 
 /* Calls `visit` for each live block, in order of address. false: the program's memory cannot be
  * read, or is gone, so some blocks may be missing. */
@@ -57,6 +61,9 @@ bool block_index_near(struct target *t, const uint64_t *addresses, size_t count,
  * for a copy. Calls may be nested. */
 void block_index_hold(struct target *t);
 void block_index_release(struct target *t);
+/* The caller has all blocks of this moment: until block_index_release, block_index_each asks it for
+ * them. */
+void block_index_lend(struct target *t, block_lend *lend, const void *lender);
 /* The block that contains an address now, searched for down to `lowest`; false: there is none. */
 bool block_index_holding(struct target *t, uint64_t address, uint64_t lowest, struct block *out);
 /* The number of live blocks, and of live inherited blocks, from the counters, without reading the

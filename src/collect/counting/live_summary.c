@@ -176,6 +176,45 @@ static int in_order(const void *a, const void *b)
     return (x->reach > y->reach) - (x->reach < y->reach);
 }
 
+#define FEW 8 /* rows: so many are sorted by moving each to its place */
+
+static void sort_few(struct live_row *rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct live_row r = rows[i];
+        size_t k = i;
+        for (; k && in_order(&rows[k - 1], &r) > 0; k--)
+            rows[k] = rows[k - 1];
+        rows[k] = r;
+    }
+}
+
+/* Returns the rows in order, in memory of exactly that size, and frees `rows`. `sites` is the number
+ * of all sites. Most have few rows, so it first counts how many each one has. */
+static struct live_row *sorted_rows(struct live_row *rows, size_t count, size_t sites)
+{
+    uint32_t *ends = xcalloc(sites + 1, sizeof *ends); /* of each site, in the new order */
+    struct live_row *sorted = xmalloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        ends[rows[i].site + 1]++;
+    for (size_t i = 1; i <= sites; i++)
+        ends[i] += ends[i - 1];
+    for (size_t i = 0; i < count; i++)
+        sorted[ends[rows[i].site]++] = rows[i];
+    for (size_t i = 0, first = 0; i < sites; first = ends[i++])
+        if (ends[i] - first > FEW)
+            qsort(sorted + first, ends[i] - first, sizeof *sorted, in_order);
+        else
+            sort_few(sorted + first, ends[i] - first);
+    free(ends);
+    free(rows);
+    return sorted;
+}
+
+/* The same for a growing array of rows. */
+#define SORT_ROWS(v, sites)                                                                        \
+    ((v)->items = sorted_rows((v)->items, (v)->count, (sites)), (v)->capacity = (v)->count + 1)
+
 static void join(struct live_row *into, const struct live_row *r)
 {
     into->blocks += r->blocks;
@@ -286,7 +325,7 @@ static void remember_site(const struct profile *p, const struct scan *before, st
  * which a block was allocated and the one that counts its allocation may differ by a tick. So rows
  * of the same interval are matched first, and then all of the site.
  */
-static void remember_reach(struct profile *p, const struct scan *before, size_t first)
+static void remember_reach(struct profile *p, const struct scan *before, size_t first, size_t sites)
 {
     struct remembered all = {0};
     for (size_t i = first; i < p->live.count;) {
@@ -302,8 +341,7 @@ static void remember_reach(struct profile *p, const struct scan *before, size_t 
         }
         i = end;
     }
-    if (all.rows.count)
-        qsort(all.rows.items, all.rows.count, sizeof *all.rows.items, in_order);
+    SORT_ROWS(&all.rows, sites);
     p->live.count = first;
     for (size_t i = 0; i < all.rows.count; i++)
         *vec_push(&p->live) = all.rows.items[i];
@@ -315,8 +353,7 @@ void live_summary_finish(struct live_summary *s, struct target *t)
     struct profile *p = &t->profile;
     for (size_t i = 0; i < s->rows.count; i++)
         s->rows.items[i].interval = interval_of(t, s->rows.items[i].interval);
-    if (s->rows.count)
-        qsort(s->rows.items, s->rows.count, sizeof *s->rows.items, in_order);
+    SORT_ROWS(&s->rows, t->ledger.accounts.count);
     s->scan.first_row = p->live.count;
     for (size_t i = 0; i < s->rows.count; i++) {
         struct live_row *last = i ? vec_last(&p->live) : NULL;
@@ -329,7 +366,7 @@ void live_summary_finish(struct live_summary *s, struct target *t)
     const struct scan *before = p->scans.count ? vec_last(&p->scans) : NULL;
     if (s->scan.kind == SCAN_END && !s->looked && before && before->kind == SCAN_EXIT &&
         !before->unreachable) {
-        remember_reach(p, before, s->scan.first_row);
+        remember_reach(p, before, s->scan.first_row, t->ledger.accounts.count);
         s->scan.led = before->led;
         free(s->scan.unreachable);
         s->scan.unreachable = NULL;

@@ -1,5 +1,6 @@
 #include "collect/counting/program_stacks.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,11 +9,12 @@
 #include "base/err.h"
 #include "machine/page.h"
 
-#define LATE        UINT8_MAX
-#define FIRST_SLOTS (1u << WIRE_WINDOW_BITS)
-#define SLOTS_AHEAD (1u << 17)
-#define SLOTS_KEPT  (1u << 19) /* slots that were read and are still mapped: 4 MiB */
-#define CUT_WINDOW  (WIRE_WINDOWS - 1)
+#define LATE           UINT8_MAX
+#define FIRST_SLOTS    (1u << WIRE_WINDOW_BITS)
+#define SLOTS_AHEAD    (1u << 17)
+#define SLOTS_KEPT     (1u << 19) /* slots that were read and are still mapped: 4 MiB */
+#define CUT_WINDOW     (WIRE_WINDOWS - 1)
+#define WORTH_A_THREAD 50000 /* slots: fewer are numbered in a millisecond */
 
 /* How many slots fit if a file of that size can be made: whole windows, at least the first. */
 static uint32_t slots_that_fit(size_t offset)
@@ -47,6 +49,13 @@ void program_stacks_open(struct program_stacks *s, void *memory, const struct wi
     cut[WIRE_CUT_ROOT - WIRE_CUT_FIRST] = WIRE_NODE_TRUNCATED;
 }
 
+static void numbers_release(struct frame_numbers *n)
+{
+    free(n->frames);
+    free(n->before);
+    *n = (struct frame_numbers){0};
+}
+
 void program_stacks_release(struct program_stacks *s)
 {
     for (unsigned i = 1; i < CUT_WINDOW; i++)
@@ -56,6 +65,7 @@ void program_stacks_release(struct program_stacks *s)
     vec_release(&s->cut_states);
     vec_release(&s->late);
     vec_release(&s->arrived);
+    numbers_release(&s->numbers);
     s->header = NULL;
     memset(s->windows, 0, sizeof s->windows);
 }
@@ -266,21 +276,8 @@ size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t m
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* Which slots are frames: the number of a frame is that of the first one plus how many are in
- * between. */
-struct numbering {
-    uint64_t *frames; /* one bit for each slot */
-    uint32_t *before; /* the number of the first frame of these 64 */
-};
-
-static void numbering_release(struct numbering *n)
-{
-    free(n->frames);
-    free(n->before);
-}
-
 /* 0: the slot is not a frame. */
-static uint32_t number_of(const struct numbering *n, uint32_t slot)
+static uint32_t number_of(const struct frame_numbers *n, uint32_t slot)
 {
     uint64_t frames = n->frames[slot / 64], own = UINT64_C(1) << slot % 64;
     return frames & own ? n->before[slot / 64] + (uint32_t)__builtin_popcountll(frames & (own - 1))
@@ -289,11 +286,12 @@ static uint32_t number_of(const struct numbering *n, uint32_t slot)
 
 /* Makes nodes of `count` slots from `first` on, and unmaps the slots on the way, because both at
  * once would be much. */
-static struct numbering number_frames(const struct program_stacks *s, struct profile *p,
-                                      uint32_t first, size_t count)
+static struct frame_numbers number_frames(const struct program_stacks *s, struct profile *p,
+                                          uint32_t first, size_t count)
 {
-    struct numbering n = {.frames = xcalloc(count / 64 + 1, sizeof *n.frames),
-                          .before = xcalloc(count / 64 + 1, sizeof *n.before)};
+    struct frame_numbers n = {.count = count,
+                              .frames = xcalloc(count / 64 + 1, sizeof *n.frames),
+                              .before = xcalloc(count / 64 + 1, sizeof *n.before)};
     uint64_t word = 0, before;
     uint32_t last = 0; /* the slot of the last frame */
     vec_reserve(&p->nodes, p->nodes.count + count);
@@ -320,27 +318,57 @@ static struct numbering number_frames(const struct program_stacks *s, struct pro
     return n;
 }
 
+static void *number_all(void *stacks)
+{
+    struct program_stacks *s = stacks;
+    s->numbers = number_frames(s, s->numbered, 0, s->numbers.count);
+    return NULL;
+}
+
+void program_stacks_number_begin(struct program_stacks *s, struct profile *p)
+{
+    if (!s->header || s->states.count < WORTH_A_THREAD || p->nodes.count > 1)
+        return;
+    s->numbers.count = s->states.count;
+    s->numbered = p;
+    if (pthread_create(&s->numberer, NULL, number_all, s) != 0) {
+        s->numbers.count = 0;
+        s->numbered = NULL;
+    }
+}
+
+void program_stacks_number_end(struct program_stacks *s)
+{
+    if (s->numbered)
+        pthread_join(s->numberer, NULL);
+    s->numbered = NULL;
+}
+
 void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct profile *p)
 {
     if (s->settled || !s->header)
         return;
     s->settled = true;
-    struct numbering frames = number_frames(s, p, 0, s->states.count);
+    if (s->numbers.count != s->states.count) {
+        if (s->numbers.count)
+            p->nodes.count = 1;
+        numbers_release(&s->numbers);
+        s->numbers = number_frames(s, p, 0, s->states.count);
+    }
     bool any_cut = false;
     for (size_t i = 0; i < l->accounts.count && !any_cut; i++)
         any_cut = l->accounts.items[i].node >= WIRE_CUT_FIRST;
     size_t cut_count = any_cut ? s->cut_states.count : 0;
-    struct numbering cut = number_frames(s, p, WIRE_CUT_FIRST, cut_count);
+    struct frame_numbers cut = number_frames(s, p, WIRE_CUT_FIRST, cut_count);
     for (size_t i = 0; i < l->accounts.count; i++) {
         struct account *site = &l->accounts.items[i];
         if (ledger_stack_is_sampled(l, site->domain))
             continue; /* its stacks are the collector's own */
         uint32_t n = site->node;
-        site->node = n < s->states.count              ? number_of(&frames, n)
+        site->node = n < s->states.count              ? number_of(&s->numbers, n)
                      : n - WIRE_CUT_FIRST < cut_count ? number_of(&cut, n - WIRE_CUT_FIRST)
                                                       : 0;
     }
-    numbering_release(&frames);
-    numbering_release(&cut);
+    numbers_release(&cut);
     program_stacks_release(s);
 }

@@ -9,17 +9,26 @@
  * record refers to it, and it is read again at each update.
  *
  * When the process has ended, or a copy of the collector writes a file, program_stacks_settle makes
- * the nodes of the profile from the slots that are frames, and gives them new numbers. Not
- * thread-safe.
+ * the nodes of the profile from the slots that are frames, and gives them new numbers.
+ * program_stacks_number_begin does most of that on another thread; otherwise not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_PROGRAM_STACKS_H
 #define TIDE_COLLECT_COUNTING_PROGRAM_STACKS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "collect/counting/ledger.h"
 #include "store/recording.h"
 #include "wire/layout.h"
+
+/* Which slots are frames: the number of a frame is that of the first one plus how many are in
+ * between. */
+struct frame_numbers {
+    size_t count;     /* slots that were numbered; 0: none were yet */
+    uint64_t *frames; /* one bit for each slot */
+    uint32_t *before; /* the number of the first frame of these 64 */
+};
 
 struct program_stacks {
     const struct wire_header *header; /* NULL: there is no shared memory, or it was unmapped */
@@ -32,6 +41,9 @@ struct program_stacks {
     uint32_t taken, cut_taken; /* number of slots that program_stacks_fresh has handled */
     uint32_t dropped;          /* number of slots that were read and whose pages were released */
     bool settled;              /* the profile has the nodes, and sites have their numbers */
+    struct frame_numbers numbers;
+    struct profile *numbered; /* another thread is making its nodes; NULL: none is */
+    pthread_t numberer;
 };
 
 /* Places the tree at `offset` of the shared memory. Returns how many bytes are mapped at first;
@@ -48,6 +60,11 @@ bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_s
 struct node program_stacks_node(const struct program_stacks *s, uint32_t number);
 /* Stores at most `most` frames that were not returned before in `out`. Returns how many. */
 size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t most);
+/* Begins to make the profile's nodes on another thread, if they are many, so that
+ * program_stacks_settle finds them; nobody else may use the nodes until program_stacks_number_end.
+ * They are made again if the program added any meanwhile. */
+void program_stacks_number_begin(struct program_stacks *s, struct profile *p);
+void program_stacks_number_end(struct program_stacks *s);
 /* Fills the profile's nodes and renumbers the accounts' stacks, once; then unmaps the tree. */
 void program_stacks_settle(struct program_stacks *s, struct ledger *l, struct profile *p);
 void program_stacks_release(struct program_stacks *s);

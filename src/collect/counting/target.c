@@ -355,7 +355,10 @@ void target_end(struct target *t, uint64_t now_ns)
     else
         close_boundaries(t);
     target_add_late_samples(t);
+    program_stacks_update(&t->program_stacks);
+    program_stacks_number_begin(&t->program_stacks, &t->profile);
     target_pause(t, now_ns);
+    program_stacks_number_end(&t->program_stacks);
 }
 
 static void add_own(struct address_set *out, const struct wire_own *own, size_t count)
@@ -524,13 +527,17 @@ void target_watch_peak(struct target *t)
     heap_peak_restart(t);
 }
 
+void target_finish_stacks(struct target *t)
+{
+    ledger_close(&t->ledger);
+    accounts_release(&t->accounts);
+    program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
+    t->sampled.joined = sampled_tree_join(&t->sampled.stacks, &t->profile);
+}
+
 void target_finish(struct target *t)
 {
     struct profile *p = &t->profile;
-    ledger_close(&t->ledger);
-    accounts_release(&t->accounts);
-    program_stacks_settle(&t->program_stacks, &t->ledger, p);
-    t->sampled.joined = sampled_tree_join(&t->sampled.stacks, p);
     ledger_histograms(&t->ledger, p);
     untouched_finish(t);
     realloc_chains_finish(t);

@@ -8,7 +8,8 @@
  * NULL).
  *
  * Order of calls: target_new when the process connects; target_drain repeatedly; target_end once,
- * when the process has ended; then target_finish, which makes the profile for the file.
+ * when the process has ended; then target_finish_stacks and target_finish, which make the profile
+ * for the file.
  */
 #ifndef TIDE_COLLECT_COUNTING_TARGET_H
 #define TIDE_COLLECT_COUNTING_TARGET_H
@@ -287,7 +288,9 @@ uint64_t target_peak_bytes(const struct target *t);
 /* The highest live total since target_watch_peak, or since the start. */
 uint64_t target_watched_peak(struct target *t);
 void target_watch_peak(struct target *t);
-/* Fills target.profile, except for tables that may be too large to have twice: the sites stay in
+/* Fills the nodes of target.profile. */
+void target_finish_stacks(struct target *t);
+/* Fills the rest of target.profile, except for names and for tables that may be too large to have twice: the sites stay in
  * target.ledger (ledger_site_at), and the rows in target.timeline. */
 void target_finish(struct target *t);
 

@@ -16,8 +16,8 @@
 #define LOOKAHEAD 32
 #define NONE      UINT32_MAX
 
-#define CELLS_LEAST 1024 /* cells of one area, at least */
-#define READERS     4    /* threads that read blocks at the same time, at most */
+#define CELLS_LEAST 1024                /* cells of one area, at least */
+#define READERS     4                   /* threads that read blocks at the same time, at most */
 #define READ_BYTES  (UINT64_C(4) << 20) /* fewer are not worth another thread */
 #define READ_STACK  (1u << 20)          /* RLIMIT_STACK may be the program's own, and small */
 #define SHARES      64                  /* parts of the blocks; each is read by one thread */

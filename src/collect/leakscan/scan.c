@@ -105,6 +105,23 @@ static void add_block(void *context, const struct block *b, bool inherited)
                                                    .inherited = inherited};
 }
 
+/* What add_block was called for. */
+static void lend_blocks(const void *lender, block_visit *visit, void *context)
+{
+    const struct scanning *s = lender;
+    for (size_t i = 0; i < s->blocks.count; i++) {
+        const struct scanned_block *b = &s->blocks.items[i];
+        if (b->older)
+            continue;
+        struct block block = {.address = s->reach.blocks.items[i].address,
+                              .size = b->size,
+                              .usable = b->size + b->slack,
+                              .site = b->site,
+                              .birth = b->birth};
+        visit(context, &block, b->inherited);
+    }
+}
+
 static void gather_facts(const struct scanning *s, const struct stopped_threads *h,
                          struct root_facts *f)
 {
@@ -153,6 +170,8 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
         return false;
     add_older(s, UINT64_MAX);
     reachability_ready(&s->reach, memory_read, &s->memory);
+    if (!s->memory.only_written)
+        block_index_lend(t, lend_blocks, s);
     s->reach.next = memory_next;
     reachability_note_begin(&s->reach);
     gather_facts(s, h, &facts);

@@ -6,12 +6,15 @@
  * are freed. Its names may not be known by then, and notes about it may come at the very end, so
  * these chunks are made later. Only the addresses that need names are kept for them.
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "collect/sampling/samples.h"
 #include "collect/counting/target.h"
 #include "store/compressed_chunk.h"
 #include "store/writer.h"
+
+#define WORTH_A_THREAD 20000 /* nodes: fewer are named in a few milliseconds */
 
 static void write_figures(struct target *t, unsigned parts, uint32_t number, struct strbuf *out)
 {
@@ -75,13 +78,39 @@ static void settle_peak_time(struct profile *p)
     }
 }
 
-static void make_figures(struct target *t, struct strpool *strings)
+/* What is needed to name the nodes of a process. */
+struct filling {
+    struct target *target;
+    struct naming *naming;
+    struct strpool *strings;
+};
+
+static void *fill_names(void *filling)
 {
+    const struct filling *f = filling;
+    struct target *t = f->target;
+    jit_names_read(&t->jit, &t->profile);
+    naming_fill(f->naming, &t->profile, &t->python.codes, &t->jit, f->strings);
+    return NULL;
+}
+
+/* `names`: are made at the same time, on another thread if they are many; NULL: they are not known
+ * yet. */
+static void make_figures(struct target *t, struct strpool *strings, struct filling *names)
+{
+    pthread_t filler;
     packing_count(t);
+    target_finish_stacks(t);
+    pools_finish(t, strings);
+    bool beside = names && t->profile.nodes.count > WORTH_A_THREAD &&
+                  pthread_create(&filler, NULL, fill_names, names) == 0;
     target_finish(t);
     settle_peak_time(&t->profile);
+    if (beside)
+        pthread_join(filler, NULL);
+    else if (names)
+        fill_names(names);
     marks_finish(t, strings);
-    pools_finish(t, strings);
     t->packed.figures = true;
 }
 
@@ -104,7 +133,7 @@ static void keep_addresses(struct profile *p)
 
 void packing_figures(struct target *t, struct strpool *strings)
 {
-    make_figures(t, strings);
+    make_figures(t, strings, NULL);
     write_figures(t, PROFILE_FIGURES, 0, &t->packed.chunks);
     profile_release_figures(&t->profile);
     keep_addresses(&t->profile);
@@ -123,8 +152,7 @@ static void release_names(struct target *t, struct naming *naming)
 void packing_names(struct target *t, struct naming *naming, struct strpool *strings)
 {
     struct strbuf *chunks = &t->packed.chunks;
-    jit_names_read(&t->jit, &t->profile);
-    naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
+    fill_names(&(struct filling){t, naming, strings});
     writer_parts(chunks, 0, &t->profile, PROFILE_NAMES, NULL);
     release_names(t, naming);
     chunks->data = xrealloc(chunks->data, chunks->size + 1);
@@ -135,14 +163,13 @@ void packing_write(struct target *t, struct naming *naming, struct strpool *stri
                    uint32_t number, struct strbuf *out)
 {
     struct packed *k = &t->packed;
+    struct filling names = {t, naming, strings};
     unsigned parts = PROFILE_ENDING;
     if (!k->figures) {
-        make_figures(t, strings);
-        parts |= PROFILE_FIGURES;
-    }
-    if (!k->names) {
-        jit_names_read(&t->jit, &t->profile);
-        naming_fill(naming, &t->profile, &t->python.codes, &t->jit, strings);
+        make_figures(t, strings, &names);
+        parts |= PROFILE_FIGURES | PROFILE_NAMES;
+    } else if (!k->names) {
+        fill_names(&names);
         parts |= PROFILE_NAMES;
     }
     if (parts & PROFILE_FIGURES) {
