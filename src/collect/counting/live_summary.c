@@ -137,22 +137,29 @@ static void derive_row(struct live_summary *s, struct amount *left, uint32_t sit
                                             .last_ns = time_ns};
 }
 
-void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kind kind,
-                         uint64_t now_ns)
+void live_derivation_begin(struct live_derivation *d, struct target *t, enum scan_kind kind,
+                           uint64_t now_ns)
 {
+    const struct ledger *l = &t->ledger;
+    *d = (struct live_derivation){.target = t,
+                                  .left = xcalloc(l->accounts.count + 1, sizeof *d->left)};
+    live_summary_begin(&d->summary, t, kind, now_ns);
+    for (size_t i = 0; i < l->accounts.count; i++)
+        if (l->accounts.items[i].domain == DOMAIN_HEAP)
+            d->left[i] = ledger_live(l, &l->accounts.items[i]);
+    for (size_t i = 0; i < l->deltas.dirty.count; i++) {
+        uint32_t site = l->deltas.dirty.items[i];
+        struct delta delta = ledger_delta(l, site);
+        derive_row(&d->summary, &d->left[site], site, t->tick, now_ns, delta.columns);
+    }
+}
+
+void live_derivation_run(struct live_derivation *d)
+{
+    const struct target *t = d->target;
     const struct ledger *l = &t->ledger;
     const struct units units = {l->accounts.items, offsetof(struct account, unit),
                                 sizeof *l->accounts.items, l->accounts.count};
-    struct amount *left = xcalloc(l->accounts.count + 1, sizeof *left);
-    live_summary_begin(s, t, kind, now_ns);
-    for (size_t i = 0; i < l->accounts.count; i++)
-        if (l->accounts.items[i].domain == DOMAIN_HEAP)
-            left[i] = ledger_live(l, &l->accounts.items[i]);
-    for (size_t i = 0; i < l->deltas.dirty.count; i++) {
-        uint32_t site = l->deltas.dirty.items[i];
-        struct delta d = ledger_delta(l, site);
-        derive_row(s, &left[site], site, t->tick, now_ns, d.columns);
-    }
     for (size_t i = t->timeline.slices.count; i-- > 0;) {
         const struct slice *e = &t->timeline.slices.items[i];
         struct cursor c = {(const uint8_t *)e->rows.data,
@@ -160,10 +167,20 @@ void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kin
         uint32_t previous = UINT32_MAX;
         struct row row;
         for (size_t k = 0; k < e->row_count && row_take(&c, &previous, &row, &units); k++)
-            derive_row(s, &left[row.site], row.site, e->tick, e->interval.end_ns, row.columns);
+            derive_row(&d->summary, &d->left[row.site], row.site, e->tick, e->interval.end_ns,
+                       row.columns);
     }
-    free(left);
-    live_summary_close(s);
+    free(d->left);
+    live_summary_close(&d->summary);
+}
+
+void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kind kind,
+                         uint64_t now_ns)
+{
+    struct live_derivation d;
+    live_derivation_begin(&d, t, kind, now_ns);
+    live_derivation_run(&d);
+    *s = d.summary;
 }
 
 static int in_order(const void *a, const void *b)

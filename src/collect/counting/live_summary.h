@@ -47,6 +47,16 @@ bool live_summary_take(struct live_summary *s, struct target *t, enum scan_kind 
  * exact. */
 void live_summary_derive(struct live_summary *s, struct target *t, enum scan_kind kind,
                          uint64_t now_ns);
+/* The same in two steps. The second only reads the intervals that have ended, so it may run while
+ * another thread settles the peak. */
+struct live_derivation {
+    struct live_summary summary; /* the result */
+    const struct target *target;
+    struct amount *left; /* by site: the blocks whose interval was not found yet */
+};
+void live_derivation_begin(struct live_derivation *d, struct target *t, enum scan_kind kind,
+                           uint64_t now_ns);
+void live_derivation_run(struct live_derivation *d);
 /* Appends the rows to the profile, whose intervals must be final. */
 void live_summary_finish(struct live_summary *s, struct target *t);
 void live_summary_release(struct live_summary *s);

@@ -35,13 +35,12 @@ static uint32_t label_of(struct target *t, const uint64_t *words)
 static struct stamp stamp_of(const struct target *t, const uint64_t *words)
 {
     const uint64_t page = page_bytes();
-    return (struct stamp){
-        .time_ns = target_time(t, words[1]),
-        .vm_bytes = words[2] * page,
-        .rss_bytes = words[3] * page,
-        .anon_bytes = (words[3] - words[4]) * page,
-        .minor_faults = words[5],
-        .major_faults = words[6]};
+    return (struct stamp){.time_ns = target_time(t, words[1]),
+                          .vm_bytes = words[2] * page,
+                          .rss_bytes = words[3] * page,
+                          .anon_bytes = (words[3] - words[4]) * page,
+                          .minor_faults = words[5],
+                          .major_faults = words[6]};
 }
 
 #define REACH 1024 /* marks of other threads that may come in between */

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -293,12 +291,6 @@ void target_boundary(struct target *t, uint64_t now_ns)
     t->tick = tick + 1;
 }
 
-/* The tick that the program has reached. */
-static uint32_t tick_now(const struct target *t)
-{
-    return t->header ? atomic_load(&t->header->tick) : t->tick;
-}
-
 /* There are no rings to be read before an interval ends. */
 static void close_boundaries(struct target *t)
 {
@@ -334,7 +326,7 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
     if (!t->header && interval_is_due(t, now_ns))
         target_boundary(t, now_ns);
     else
-        add_boundaries(t, tick_now(t));
+        add_boundaries(t, target_tick(t));
     timer_samples_drain(t, now_ns);
     uint64_t words = 0;
     if (t->header)
@@ -348,7 +340,7 @@ uint64_t target_drain(struct target *t, uint64_t now_ns)
 void target_end(struct target *t, uint64_t now_ns)
 {
     t->ended = true;
-    add_boundaries(t, tick_now(t));
+    add_boundaries(t, target_tick(t));
     timer_samples_end(t, now_ns);
     if (t->header)
         drain_rings(t, now_ns);
@@ -397,75 +389,6 @@ bool target_may_lack_blocks(const struct target *t)
     for (size_t i = 0; i < t->timeline.slices.count; i++)
         lost += t->timeline.slices.items[i].interval.lost_events;
     return lost || t->was_paused || t->attached || t->inheritance.unknown;
-}
-
-/* What happened since then, if anything, is in the intervals that follow. */
-static bool was_seen_to_end(struct target *t)
-{
-    struct live_summary *last = t->scan.results.count ? vec_last(&t->scan.results) : NULL;
-    if (!last || last->scan.kind != SCAN_END)
-        return false;
-    if (last->events == t->events)
-        last->scan.intervals = tick_now(t);
-    return true;
-}
-
-/* The index of a running program need not be that of this moment. */
-static void sum_up_live(struct target *t, uint64_t now_ns)
-{
-    struct live_summary s;
-    if (!live_summary_take(&s, t, SCAN_END, now_ns)) {
-        live_summary_release(&s);
-        live_summary_derive(&s, t, SCAN_END, now_ns);
-    }
-    *vec_push(&t->scan.results) = s;
-}
-
-void target_pause(struct target *t, uint64_t now_ns)
-{
-    if (t->header) {
-        bool frozen = t->accounts.frozen.is;
-        for (size_t i = 0; i < t->readers.count && !frozen; i++)
-            accounts_read_unreported(t, &t->readers.items[i], true);
-        accounts_take_counters(t);
-        heap_peak_end_interval(t, tick_now(t));
-        if (!frozen)
-            heap_peak_settle(t, now_ns);
-        untouched_settle(t);
-    }
-    if (t->size && !was_seen_to_end(t)) /* otherwise nothing is known about its heap */
-        sum_up_live(t, now_ns);
-    interval_log_close(&t->timeline, &t->ledger, now_ns, tick_now(t), false);
-    interval_log_settle(&t->timeline, &t->ledger);
-    t->profile.duration_ns = now_ns;
-    if (!t->header)
-        return;
-    t->profile.waits = t->growths_left_out = 0;
-    for (size_t i = 0; i < t->readers.count; i++) {
-        t->profile.waits += atomic_load(&t->readers.items[i].ring->waits);
-        t->growths_left_out += atomic_load(&t->readers.items[i].ring->growths_left_out);
-    }
-    t->unfollowed = atomic_load(&t->header->unfollowed);
-    t->entries_taken = atomic_load(&t->header->entries_taken);
-    t->end = atomic_load(&t->header->end);
-    t->was_joined = atomic_load(&t->header->own[0].start) != 0;
-    t->python.state = atomic_load(&t->header->python);
-    t->python.version = atomic_load(&t->header->python_version);
-    t->python.objects_state = atomic_load(&t->header->objects);
-    target_update_code(t);
-}
-
-void target_explain(struct target *t, const char *format, ...)
-{
-    struct scan *last = t->scan.results.count ? &vec_last(&t->scan.results)->scan : NULL;
-    char text[256];
-    va_list values;
-    if (!last || last->kind != SCAN_END || vec_last(&t->scan.results)->looked || last->unreachable)
-        return;
-    va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
-    va_end(values);
-    last->unreachable = xstrdup(text);
 }
 
 static void read_modules(struct target *t)
@@ -525,75 +448,4 @@ void target_watch_peak(struct target *t)
 {
     ledger_watch(&t->ledger);
     heap_peak_restart(t);
-}
-
-void target_finish_stacks(struct target *t)
-{
-    ledger_close(&t->ledger);
-    accounts_release(&t->accounts);
-    program_stacks_settle(&t->program_stacks, &t->ledger, &t->profile);
-    t->sampled.joined = sampled_tree_join(&t->sampled.stacks, &t->profile);
-}
-
-void target_finish(struct target *t)
-{
-    struct profile *p = &t->profile;
-    ledger_histograms(&t->ledger, p);
-    untouched_finish(t);
-    realloc_chains_finish(t);
-    for (size_t i = 0; i < t->scan.results.count; i++)
-        live_summary_finish(&t->scan.results.items[i], t);
-    for (size_t i = 0; i < t->timeline.slices.count; i++)
-        *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
-    if (t->unfollowed)
-        *vec_push(&p->notes) = xasprintf(
-            "%u child process%s could not reach the collector, for want of a file descriptor, "
-            "because of a seccomp filter, or from another network namespace",
-            t->unfollowed,
-            t->unfollowed == 1 ? " was not recorded: it" : "es were not recorded: they");
-    if (t->python.state == WIRE_PYTHON_ON || t->python.state == WIRE_PYTHON_FULL)
-        p->python_version = t->python.version;
-    p->python_objects = p->python_version && t->python.objects_state == WIRE_OBJECTS_ON;
-    if (t->python.end_tick)
-        p->python_end = interval_log_find(&t->timeline, t->python.end_tick - 1);
-    char *python = python_note(t->python.state, t->python.version);
-    if (python)
-        *vec_push(&p->notes) = python;
-    char *objects = t->python.objects_wanted
-                        ? python_objects_note(t->python.state, t->python.objects_state)
-                        : NULL;
-    if (objects)
-        *vec_push(&p->notes) = objects;
-    p->peak_bytes = t->ledger.peak_bytes;
-    p->peak_blocks = t->ledger.peak_blocks;
-    char *frees = t->unannounced_frees == 1 ? xstrdup(", nor is 1 free of such a block")
-                  : t->unannounced_frees    ? xasprintf(", nor are %llu frees of such blocks",
-                                                        (unsigned long long)t->unannounced_frees)
-                                            : xstrdup("");
-    if (t->was_dormant || t->stops)
-        *vec_push(&p->notes) = xasprintf(
-            "the recorder was dormant for a while: blocks allocated then are not counted%s%s",
-            frees,
-            t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
-    else if (t->was_paused)
-        *vec_push(&p->notes) = xasprintf(
-            "recording was paused for a while: allocations made then are not counted%s%s", frees,
-            !t->attached           ? ""
-            : t->unannounced_frees ? " or of blocks from before the attach"
-                                   : "; what is left of them is counted as from before the attach");
-    free(frees);
-    if (t->timeline.not_kept)
-        *vec_push(&p->notes) = xasprintf(
-            "the moments of %zu marks are not exact: --at and --since are exact for the first "
-            "%zu marks, later ones take the figures of the nearest interval",
-            t->timeline.not_kept, t->timeline.kept);
-    if (t->growths_left_out)
-        *vec_push(&p->notes) = xasprintf(
-            "the collector had no time for %llu steps of arrays that may have grown: figures of "
-            "arrays that grow may be too low",
-            (unsigned long long)t->growths_left_out);
-    if (t->missed_frees)
-        *vec_push(&p->notes) = xasprintf(
-            "%llu blocks were freed in a way that could not be seen; their addresses came up again",
-            (unsigned long long)t->missed_frees);
 }

@@ -245,6 +245,11 @@ void target_meet_rings(struct target *t);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
+/* The tick that the program has reached. */
+static inline uint32_t target_tick(const struct target *t)
+{
+    return t->header ? atomic_load(&t->header->tick) : t->tick;
+}
 /* A time of the monotonic clock, since the process began. */
 static inline uint64_t target_time(const struct target *t, uint64_t monotonic_ns)
 {
