@@ -7,10 +7,11 @@
 #include "answer/json_parts.h"
 #include "answer/location.h"
 #include "answer/next_command.h"
-#include "answer/notes.h"
 #include "answer/place_columns.h"
 #include "answer/summary.h"
 #include "answer/wrap.h"
+#include "model/not_recorded.h"
+#include "model/process_choice.h"
 
 /* Was the process that reports show by default recorded? */
 static bool is_recorded(const struct findings_all *all)
@@ -27,7 +28,7 @@ static bool is_imported(const struct findings_all *all)
 
 static const char *unseen(const struct findings_all *all)
 {
-    return notes_of_unseen(all->recording);
+    return not_recorded_elsewhere(answer_program(all->recording));
 }
 
 static bool is_clean(const struct findings_all *all)
@@ -532,6 +533,7 @@ void findings_json(const struct findings_all *all, size_t most, struct strbuf *o
         json_bool(&j, "clean", is_clean(all));
     clean_reason(all, &text);
     json_string(&j, "basis", is_recorded(all) ? text.data : "not recorded");
+    json_string(&j, "not_recorded", unseen(all));
     json_u64(&j, "planted_bytes", all->planted_bytes);
     json_u64(&j, "processes_left_out", all->left_out);
     json_ignored(&j, &a->tree);

@@ -64,14 +64,3 @@ void notes_release(struct notes *n)
     vec_release(&n->made);
     vec_release(&n->texts);
 }
-
-const char *notes_of_unseen(const struct recording *r)
-{
-    const struct profile *program = answer_program(r);
-    for (size_t i = 0; program && i < program->notes.count; i++) {
-        const char *note = program->notes.items[i];
-        if (strstr(note, "nothing could be seen") || strstr(note, " not recorded: "))
-            return note;
-    }
-    return NULL;
-}

@@ -21,7 +21,4 @@ void notes_init(struct notes *n, const struct recording *r, const struct profile
 void notes_drop(struct notes *n, size_t number);
 void notes_release(struct notes *n);
 
-/* The first note that says that another program or process was not recorded; NULL: there is none. */
-const char *notes_of_unseen(const struct recording *r);
-
 #endif

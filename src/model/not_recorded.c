@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+/* This file knows the notes that src/collect/session/not_recorded.c, saving.c and
+ * src/collect/counting/target_finish.c write. */
+
 enum recorded not_recorded(const struct profile *p, size_t *note)
 {
-    /* The notes as src/collect/session/not_recorded.c and saving.c write them. */
     static const struct {
         const char *text;
         enum recorded means;
@@ -27,4 +29,14 @@ enum recorded not_recorded(const struct profile *p, size_t *note)
             return begins[k].means;
         }
     return RECORDED;
+}
+
+const char *not_recorded_elsewhere(const struct profile *program)
+{
+    for (size_t i = 0; program && i < program->notes.count; i++) {
+        const char *note = program->notes.items[i];
+        if (strstr(note, "nothing could be seen") || strstr(note, " not recorded: "))
+            return note;
+    }
+    return NULL;
 }

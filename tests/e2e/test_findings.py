@@ -82,7 +82,7 @@ def test_honest_program(t):
     """The same work without a planted problem."""
     profile = record(t, 0)
     found = findings_of(t, profile)
-    t.equal("clean", (found["clean"], found["findings"]), (True, []))
+    t.equal("clean", (found["clean"], found["findings"], found["not_recorded"]), (True, [], None))
     text = t.run("findings", profile)[0]
     t.true("text", "nothing worth your time" in text and "peak 4." in text, text)
 
