@@ -1,4 +1,5 @@
 /* From words in rings to numbers: what a program in good order writes. */
+#include "store/rows.h"
 #include "test_drain_fixture.h"
 
 #include <sys/stat.h>
@@ -122,6 +123,35 @@ static void test_frees_before_the_allocations(void **state)
     assert_int_equal(t->accounts.early.count, 0);
     assert_u64_equal(t->ledger.live.bytes, 5);
     assert_u64_equal(total(t, 2, 1, COL_FREES), 1);
+    target_free(t);
+}
+
+/* An interval may end between the two: its rows are packed, and must not mean anything else when the
+ * size of the blocks is known. */
+static void test_frees_in_an_earlier_interval(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t own = account_of(&r[0], 1, 0);
+    row_of_frees(&r[1], account_of(&r[1], own, WIRE_ACCOUNT_OTHERS), 2, 100, 12);
+    target_drain(t, 1);
+    interval_log_close(&t->timeline, &t->ledger, 2, 1, false);
+    row(&r[0], own, 4, 4 * 64, 0);
+    target_drain(t, 3);
+    assert_u64_equal(total(t, 1, 0, COL_BYTES), 4 * 64);
+    const struct ledger *l = &t->ledger;
+    const struct units units = {l->accounts.items, offsetof(struct account, unit),
+                                sizeof *l->accounts.items, l->accounts.count};
+    const struct strbuf *packed = &t->timeline.slices.items[0].rows;
+    struct cursor c = {.at = (const uint8_t *)packed->data,
+                       .end = (const uint8_t *)packed->data + packed->size};
+    uint32_t previous = UINT32_MAX;
+    struct row first;
+    assert_true(row_take(&c, &previous, &first, &units));
+    assert_u64_equal(first.columns[COL_FREES], 2);
+    assert_u64_equal(first.columns[COL_FREED], 100);
+    assert_u64_equal(first.columns[COL_USABLE_FREED], 112);
     target_free(t);
 }
 
@@ -380,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_small_rows),
         cmocka_unit_test(test_frees_of_others),
         cmocka_unit_test(test_frees_before_the_allocations),
+        cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_next_thread_of_a_ring),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),

@@ -225,17 +225,20 @@ bool accounts_site(struct target *t, uint32_t number, uint32_t *site)
 }
 
 /* Chooses the size that represents those of an account in packed rows: it is in the bucket of the
- * first. */
+ * first. No row with blocks may be packed before, not even one of frees: what another thread freed
+ * may be read first. */
 static void set_unit(struct target *t, uint32_t number, struct account *to,
                      const uint64_t columns[COLUMNS])
 {
     const volatile struct wire_account *a = accounts_at(t, number);
     unsigned bucket = a ? a->owner & WIRE_ACCOUNT_BUCKET : 0;
-    uint64_t size = columns[COL_BYTES] / columns[COL_ALLOCS];
+    bool allocated = columns[COL_ALLOCS] != 0;
+    uint64_t blocks = columns[allocated ? COL_ALLOCS : COL_FREES];
+    uint64_t size = columns[allocated ? COL_BYTES : COL_FREED] / blocks;
     if (size_bucket(size) != bucket)
         size = size_bucket_from(bucket);
     to->has_unit = true;
-    to->unit = (struct unit){size, columns[COL_USABLE] / columns[COL_ALLOCS]};
+    to->unit = (struct unit){size, columns[allocated ? COL_USABLE : COL_USABLE_FREED] / blocks};
     to->only_bucket = (uint8_t)bucket;
 }
 
@@ -244,7 +247,7 @@ static void apply(struct target *t, uint32_t number, uint32_t known, uint32_t th
 {
     struct ledger *l = &t->ledger;
     struct account *a = &l->accounts.items[known - 1];
-    if (!a->has_unit && columns[COL_ALLOCS])
+    if (!a->has_unit && (columns[COL_ALLOCS] || columns[COL_FREES]))
         set_unit(t, number, a, columns);
     ledger_row(l, known - 1, columns);
     t->events += columns[COL_ALLOCS] + columns[COL_FREES];
