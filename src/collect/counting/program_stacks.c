@@ -14,7 +14,8 @@
 #define SLOTS_AHEAD    (1u << 17)
 #define SLOTS_KEPT     (1u << 19) /* slots that were read and are still mapped: 4 MiB */
 #define CUT_WINDOW     (WIRE_WINDOWS - 1)
-#define WORTH_A_THREAD 50000 /* slots: fewer are numbered in a millisecond */
+#define WORTH_A_THREAD 50000      /* slots: fewer are numbered in a millisecond */
+#define BESIDE_MOST    (6u << 20) /* slots: of more, the accounts are freed before nodes are made */
 
 /* How many slots fit if a file of that size can be made: whole windows, at least the first. */
 static uint32_t slots_that_fit(size_t offset)
@@ -327,7 +328,8 @@ static void *number_all(void *stacks)
 
 void program_stacks_number_begin(struct program_stacks *s, struct profile *p)
 {
-    if (!s->header || s->states.count < WORTH_A_THREAD || p->nodes.count > 1)
+    if (!s->header || s->states.count < WORTH_A_THREAD || s->states.count > BESIDE_MOST ||
+        p->nodes.count > 1)
         return;
     s->numbers.count = s->states.count;
     s->numbered = p;

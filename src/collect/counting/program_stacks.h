@@ -60,7 +60,7 @@ bool program_stacks_state(struct program_stacks *s, uint32_t stack, enum stack_s
 struct node program_stacks_node(const struct program_stacks *s, uint32_t number);
 /* Stores at most `most` frames that were not returned before in `out`. Returns how many. */
 size_t program_stacks_fresh(struct program_stacks *s, struct node *out, size_t most);
-/* Begins to make the profile's nodes on another thread, if they are many, so that
+/* Begins to make the profile's nodes on another thread, if they are many but not too many, so that
  * program_stacks_settle finds them; nobody else may use the nodes until program_stacks_number_end.
  * They are made again if the program added any meanwhile. */
 void program_stacks_number_begin(struct program_stacks *s, struct profile *p);
