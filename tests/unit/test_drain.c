@@ -155,6 +155,25 @@ static void test_frees_in_an_earlier_interval(void **state)
     target_free(t);
 }
 
+/* A mark is noticed while its thread still reports what it did before: its interval waits for that. */
+static void test_mark_of_a_thread_that_reports(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    target_drain(t, 1);
+    r[0].shared->rows_written = 1;
+    wire_move_tick(t->header);
+    target_pass(t, 2);
+    assert_int_equal(t->timeline.slices.count, 0);
+    alloc(&r[0], 10, 0, 1);
+    r[0].shared->rows_written = 2;
+    target_pass(t, 3);
+    assert_int_equal(t->timeline.slices.count, 1);
+    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 10);
+    target_free(t);
+}
+
 /* A ring goes from one thread to the next: whose an account is, is known when that has been read. */
 static void test_next_thread_of_a_ring(void **state)
 {
@@ -411,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_frees_of_others),
         cmocka_unit_test(test_frees_before_the_allocations),
         cmocka_unit_test(test_frees_in_an_earlier_interval),
+        cmocka_unit_test(test_mark_of_a_thread_that_reports),
         cmocka_unit_test(test_next_thread_of_a_ring),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),

@@ -178,7 +178,7 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
     const struct boundary *b = &t->boundaries.items[i];
     const struct reader *only = NULL;
     if (!t->patient || !b->patient || i + 1 != t->boundaries.count ||
-        now_ns - b->time_ns > PATIENCE_NS)
+        now_ns > b->time_ns + PATIENCE_NS)
         return false;
     for (size_t k = 0; k < t->readers.count; k++) {
         const struct reader *r = &t->readers.items[k];
@@ -251,7 +251,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         bool kept;
         drain_until(t, b->tick);
         if (puts_off(t, i, now_ns) ||
-            (!read_accounts(t, b->tick) && t->patient && now_ns - b->time_ns < TELLING_NS)) {
+            (!read_accounts(t, b->tick) && t->patient && now_ns < b->time_ns + TELLING_NS)) {
             held = t->boundaries.count - i;
             memmove(t->boundaries.items, b, held * sizeof *b);
             break;
