@@ -1,5 +1,4 @@
 /* From words in rings to numbers: what a program in good order writes. */
-#include "store/rows.h"
 #include "test_drain_fixture.h"
 
 #include <sys/stat.h>
@@ -140,9 +139,7 @@ static void test_frees_in_an_earlier_interval(void **state)
     row(&r[0], own, 4, 4 * 64, 0);
     target_drain(t, 3);
     assert_u64_equal(total(t, 1, 0, COL_BYTES), 4 * 64);
-    const struct ledger *l = &t->ledger;
-    const struct units units = {l->accounts.items, offsetof(struct account, unit),
-                                sizeof *l->accounts.items, l->accounts.count};
+    const struct units units = ledger_units(&t->ledger);
     const struct strbuf *packed = &t->timeline.slices.items[0].rows;
     struct cursor c = {.at = (const uint8_t *)packed->data,
                        .end = (const uint8_t *)packed->data + packed->size};

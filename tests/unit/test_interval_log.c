@@ -377,8 +377,7 @@ static void test_order(void **state)
     interval_log_init(&t, LENGTH);
     for (uint32_t i = 0; i < MANY; i++)
         ledger_account(&l, i, 0, DOMAIN_HEAP, STACK_WHOLE);
-    struct units units = {l.accounts.items, offsetof(struct account, unit),
-                          sizeof *l.accounts.items, l.accounts.count};
+    struct units units = ledger_units(&l);
     for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++) {
         for (uint32_t i = counts[k]; i-- > 0;)
             ledger_alloc(&l, i * (MANY / counts[k]) + (k > 1) * k, 10 + i, 16 + i, false);

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/rows.h"
-
 /* Fewer numbers than one in so many are sorted by comparing them. */
 #define SORTED_BY_BITS 512
 
@@ -50,12 +48,6 @@ static void sort_dirty(struct ledger *l)
         qsort(dirty, count, sizeof *dirty, compare_u32);
 }
 
-static struct units units_of(const struct ledger *l)
-{
-    return (struct units){l->accounts.items, offsetof(struct account, unit),
-                          sizeof *l->accounts.items, l->accounts.count};
-}
-
 /* Merges slice i and the next into i. The next is left empty. */
 static void merge_pair(struct interval_log *t, size_t i, const struct units *units)
 {
@@ -77,7 +69,7 @@ static void merge_pair(struct interval_log *t, size_t i, const struct units *uni
 
 static void merge_neighbours(struct interval_log *t, const struct ledger *l)
 {
-    const struct units units = units_of(l);
+    const struct units units = ledger_units(l);
     size_t n = t->kept_first;
     for (size_t i = n; i < t->slices.count; i++, n++) {
         if (i + 1 < t->slices.count && !t->slices.items[i].kept) {
@@ -112,7 +104,7 @@ static size_t cheapest(const struct interval_log *t)
 
 void interval_log_settle(struct interval_log *t, const struct ledger *l)
 {
-    const struct units units = units_of(l);
+    const struct units units = ledger_units(l);
     for (size_t n;
          n = t->slices.count - t->kept,
          n > INTERVAL_LOG_MAX / 2 || (n > INTERVAL_LOG_MIN / 2 && t->crowded) ||
@@ -174,7 +166,7 @@ bool interval_log_ended(const struct interval_log *t, uint64_t time_ns, uint32_t
 void interval_log_add(struct interval_log *t, const struct ledger *l, uint32_t tick,
                       const struct strbuf *rows)
 {
-    const struct units units = units_of(l);
+    const struct units units = ledger_units(l);
     size_t at = interval_log_find(t, tick);
     struct slice *s = &t->slices.items[at - 1]; /* merged with the next one meanwhile, or itself */
     struct strbuf sum = {0};

@@ -22,6 +22,7 @@
 #include "collect/counting/site_amounts.h"
 #include "store/buckets.h"
 #include "store/recording.h"
+#include "store/rows.h"
 
 /* The sums of all samples of a process. */
 struct sample_sums {
@@ -80,6 +81,12 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
 /* Adds what the program counted at an account of the heap. */
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS]);
 
+/* The units of its accounts, for packed rows. They move when an account is added. */
+static inline struct units ledger_units(const struct ledger *l)
+{
+    return (struct units){l->accounts.items, offsetof(struct account, unit),
+                          sizeof *l->accounts.items, l->accounts.count};
+}
 /* What happened at a site in the open interval. */
 struct delta ledger_delta(const struct ledger *l, uint32_t account);
 /* Undoes a ledger_free that turned out not to have happened. */

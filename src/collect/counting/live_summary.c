@@ -4,7 +4,6 @@
 
 #include "collect/counting/target.h"
 #include "collect/counting/weights.h"
-#include "store/rows.h"
 
 /* A slice is represented by its last tick. The open one has none yet, so the present tick is
  * used. */
@@ -158,8 +157,7 @@ void live_derivation_run(struct live_derivation *d)
 {
     const struct target *t = d->target;
     const struct ledger *l = &t->ledger;
-    const struct units units = {l->accounts.items, offsetof(struct account, unit),
-                                sizeof *l->accounts.items, l->accounts.count};
+    const struct units units = ledger_units(l);
     for (size_t i = t->timeline.slices.count; i-- > 0;) {
         const struct slice *e = &t->timeline.slices.items[i];
         struct cursor c = {(const uint8_t *)e->rows.data,
@@ -206,7 +204,7 @@ static void sort_few(struct live_row *rows, size_t count)
     }
 }
 
-/* Returns the rows in order, in memory of exactly that size, and frees `rows`. `sites` is the number
+/* Returns a copy of the rows in order, with room for one more, and frees `rows`. `sites` is the number
  * of all sites. Most have few rows, so it first counts how many each one has. */
 static struct live_row *sorted_rows(struct live_row *rows, size_t count, size_t sites)
 {
