@@ -53,10 +53,10 @@ void accounts_settle(struct thread *t)
 }
 
 /*
- * Is this the only thread that changes the heap now? Then it adds its part to the total at once, and
- * the total is exact. A thread that finds another thread in this role ends the role: otherwise each
- * event of that thread would take the cache line of the total away from all others. A thread that
- * finds the role free may take it once per era.
+ * Is this the only thread that changes the heap now? Then it adds its part to the total at once,
+ * and the total is exact. A thread that finds another thread in this role ends the role: otherwise
+ * each event of that thread would take the cache line of the total away from all others. A thread
+ * that finds the role free may take it once per era.
  */
 static inline bool is_alone(struct thread *t)
 {
@@ -311,7 +311,12 @@ void count_unrecorded(struct thread *t)
     realloc_ends(t);
 }
 
-/* --- arenas of CPython -------------------------------------------------------------------------*/
+/* --- arenas of CPython ------------------------------------------------------------------------ */
+
+uint32_t accounts_epoch(void)
+{
+    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
+}
 
 /* They are part of the heap's total; the collector counts everything else about them. */
 uint32_t count_arena(struct thread *t, void *p, size_t size)
@@ -320,12 +325,7 @@ uint32_t count_arena(struct thread *t, void *p, size_t size)
     struct indexed old, b = {WIRE_ACCOUNT_ARENA, era_now(), size, size};
     total_grows(t, &none, size);
     index_put((uintptr_t)p, &b, true, &old);
-    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
-}
-
-uint32_t accounts_epoch(void)
-{
-    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
+    return accounts_epoch();
 }
 
 uint32_t count_unmap(struct thread *t, void *p, size_t size)
@@ -336,8 +336,9 @@ uint32_t count_unmap(struct thread *t, void *p, size_t size)
         if (b.account == WIRE_ACCOUNT_ARENA && b.size == size) {
             if (!is_inherited(&b))
                 total_shrinks(t, &none, size);
-        } else
-            index_put((uintptr_t)p, &b, true, &b);
+        } else {
+            index_put((uintptr_t)p, &b, true, &b); /* another block: it stays */
+        }
     }
-    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
+    return accounts_epoch();
 }

@@ -248,7 +248,6 @@ void target_free(struct target *t)
         close(t->pidfd);
     target_release_events(t);
     inherit_release(&t->inheritance);
-    address_set_release(&t->scan.loader);
     target_release_figures(t);
     python_codes_release(&t->python.codes);
     jit_names_release(&t->jit);
@@ -367,7 +366,7 @@ void target_own(const struct target *t, struct address_set *out)
     if (t->header)
         add_own(out, t->header->own, WIRE_OWN);
     for (size_t i = 0; i < t->readers.count; i++)
-        add_own(out, t->readers.items[i].ring->own, 2);
+        add_own(out, t->readers.items[i].ring->own, WIRE_RING_OWN);
     address_set_settle(out);
 }
 
