@@ -10,6 +10,7 @@
 #include "base/exit_status.h"
 #include "collect/proc/proc.h"
 #include "collect/session/output.h"
+#include "collect/session/packing.h"
 #include "collect/session/session_state.h"
 #include "store/writer.h"
 
