@@ -407,7 +407,7 @@ unsigned reachability_threads(uint64_t bytes)
     return bytes / READ_BYTES < most ? (unsigned)(bytes / READ_BYTES) + 1 : most;
 }
 
-/* Divides the blocks into shares that take about the same time. Returns the number of their bytes. */
+/* Divides the blocks into shares that take about the same time. Returns the number of bytes. */
 static uint64_t divide(const struct reachability *f, struct reachability_notes *k)
 {
     uint32_t count = (uint32_t)f->blocks.count;
@@ -487,9 +487,9 @@ static void spread(struct reachability *f, unsigned from, unsigned to, uint64_t 
 {
     while (f->found.count) {
         struct reachability_block *b = &f->blocks.items[f->found.items[--f->found.count]];
-        const uint32_t *pointers = &f->pointers.items[b->size];
+        const uint32_t *pointers = &f->pointers.items[b->entry];
         if (root != NO_ROOT)
-            b->size = root;
+            b->root = root;
         for (uint32_t i = 1; i <= pointers[0]; i++) {
             uint32_t target = pointers[i] & ~REACHABILITY_PAST_END;
             struct reachability_block *t = &f->blocks.items[target];
@@ -534,7 +534,7 @@ void reachability_run(struct reachability *f)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < f->blocks.count; i++) {
-        f->blocks.items[i].size = at;
+        f->blocks.items[i].entry = at;
         at += 1 + f->pointers.items[at];
     }
     take_rooted(f);
