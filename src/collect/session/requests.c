@@ -122,7 +122,7 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
 /* If allocations are sampled, the mappings may take so much: 0.2 % of the run, or 2 ms. */
 #define SAMPLED_SHARE    500
 #define SAMPLED_LEAST_NS 2000000
-#define ENDINGS_MOST     16 /* processes that were read but not summed up; each keeps what was read */
+#define ENDINGS_MOST     16 /* processes that were read but not summed up; each keeps its data */
 
 /* What is done at the end of a process besides the scan, and what the scan may cost. */
 struct end_plan {
