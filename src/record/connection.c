@@ -124,8 +124,7 @@ static char *first_accounts; /* as they are mapped at the start; NULL: they are 
 
 static void map_accounts(const struct wire_header *h, int fd)
 {
-    first_accounts =
-        sys_map_shared(fd, WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account), h->accounts_offset);
+    first_accounts = sys_map_shared(fd, wire_accounts_bytes(0), h->accounts_offset);
 }
 
 static void map_hello(char *memory, int fd)

@@ -1,9 +1,7 @@
 #include "record/array_growth.h"
 #include "record/count.h"
 
-#define CELLS_CLAIMED 8         /* accounts, for twice as many cells */
-#define CELLS_MOST    64        /* of one account: more than there are groups */
-#define PENDING_MOST  (4 << 10) /* bytes that a thread may add to the heap before others know */
+#define CELLS_CLAIMED 8 /* accounts, for twice as many cells */
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
@@ -81,14 +79,15 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
     if (change > 0 && a->saved_epoch != before)
         count_save(a, before);
     t->counting.pending += change;
-    if (is_alone(t) || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST)
+    if (is_alone(t) || t->counting.pending > WIRE_PENDING_MOST ||
+        t->counting.pending < -WIRE_PENDING_MOST)
         raised = settle(t);
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (change <= 0 && a->saved_epoch != epoch)
         count_save(a, epoch);
     /* A peak that this block made includes it. If another thread has noted one meanwhile, this is
      * not known. */
-    if (change > PENDING_MOST && epoch != before && !raised) {
+    if (change > WIRE_PENDING_MOST && epoch != before && !raised) {
         uint64_t unsure = count_load(&s->unsure);
         while (!atomic_compare_exchange_weak(&s->unsure, &unsure,
                                              wire_unsure_add(unsure, epoch, (uint64_t)change)))
@@ -114,7 +113,7 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
     const uint32_t head = count_first_cell(a);
     uint32_t n = head;
     for (unsigned i = 0; n; i++) {
-        if (i == CELLS_MOST || !account_is_sound(n / 2))
+        if (i == WIRE_CELLS_MOST || !account_is_sound(n / 2))
             return NULL;
         struct wire_cell *cell = cell_at(n);
         if (cell->group == group && cell->lives == lives)

@@ -216,7 +216,7 @@ struct wire_totals {
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
     _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
     _Atomic uint32_t total_owner;  /* the only thread that changes the heap now; 0: several */
-    _Atomic uint64_t unsure;       /* bytes that may be missing at a peak (wire_unsure) */
+    _Atomic uint64_t unsure;       /* bytes that may be missing at a peak (wire_unsure_add) */
     _Atomic uint32_t accounts_end; /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
     _Atomic uint32_t spare_end;    /* and from WIRE_ACCOUNT_FIRST to this */
     /* Freed blocks of those that existed at the fork. */
@@ -483,7 +483,7 @@ enum wire_request_kind {
     WIRE_EXITING, /* from the program, which waits for the answer */
     WIRE_SCAN,    /* scan for leaks now; answered by a text */
     /* run --mark-on. The collector knows the names, and searches the files. */
-    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program. Answered by wire_functions */
+    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program; answered by wire_function[] */
     WIRE_LEFT_ALONE,  /* text: the file of a function that does not become a mark */
     WIRE_FIGURES,     /* answered by a wire_figures */
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */

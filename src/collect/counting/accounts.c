@@ -7,43 +7,34 @@
 #include "collect/counting/heap_peak.h"
 #include "collect/counting/target.h"
 
-#define ACCOUNT_BYTES sizeof(struct wire_account)
-#define CLAIMED_MOST  64    /* at most so many accounts are claimed for each that is used */
-#define ERA_SHARE_NS  16384 /* an era is at least this part of the run */
+#define ACCOUNT_BYTES   sizeof(struct wire_account)
+#define WINDOWS_LIMITED 4     /* windows if address space is limited: 15 MiB */
+#define CLAIMED_MOST    64    /* at most so many accounts are claimed for each that is used */
+#define ERA_SHARE_NS    16384 /* an era is at least this part of the run */
 
 /* --- memory ----------------------------------------------------------------------------------- */
-
-static unsigned window_of(uint32_t number)
-{
-    return 31 - (unsigned)__builtin_ctz(WIRE_ACCOUNTS_FIRST) -
-           (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
-}
-
-static size_t window_start(unsigned window)
-{
-    return (size_t)WIRE_ACCOUNTS_FIRST * ((1u << window) - 1);
-}
 
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size)
 {
     struct rlimit limit;
-    unsigned windows = limited_space ? 4 : ACCOUNTS_WINDOWS;
+    unsigned windows = limited_space ? WINDOWS_LIMITED : WIRE_ACCOUNTS_WINDOWS;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
-        while (windows > 1 && *file_size + window_start(windows) * ACCOUNT_BYTES > limit.rlim_cur)
+        while (windows > 1 &&
+               *file_size + wire_accounts_before(windows) * ACCOUNT_BYTES > limit.rlim_cur)
             windows--;
     h->accounts_offset = *file_size;
-    h->accounts_limit = (uint32_t)window_start(windows);
+    h->accounts_limit = wire_accounts_before(windows);
     h->totals.accounts_end = WIRE_ACCOUNT_USUAL;
     h->totals.spare_end = WIRE_ACCOUNT_FIRST;
     h->totals.peak_epoch = 1;
     h->totals.peak_tick = 1;
-    *file_size += window_start(windows) * ACCOUNT_BYTES;
+    *file_size += wire_accounts_before(windows) * ACCOUNT_BYTES;
 }
 
 bool accounts_open(struct accounts *a, int fd, const struct wire_header *h)
 {
-    void *first = mmap(NULL, WIRE_ACCOUNTS_FIRST * ACCOUNT_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_SHARED, fd, (off_t)h->accounts_offset);
+    void *first = mmap(NULL, wire_accounts_bytes(0), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                       (off_t)h->accounts_offset);
     *a = (struct accounts){.limit = h->accounts_limit};
     if (first == MAP_FAILED)
         return false;
@@ -53,10 +44,9 @@ bool accounts_open(struct accounts *a, int fd, const struct wire_header *h)
 
 void accounts_release(struct accounts *a)
 {
-    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+    for (unsigned i = 0; i < WIRE_ACCOUNTS_WINDOWS; i++)
         if (a->windows[i])
-            munmap((void *)(uintptr_t)a->windows[i],
-                   ((size_t)WIRE_ACCOUNTS_FIRST << i) * ACCOUNT_BYTES);
+            munmap((void *)(uintptr_t)a->windows[i], wire_accounts_bytes(i));
     vec_release(&a->ledger_accounts);
     vec_release(&a->shown_of);
     vec_release(&a->shown);
@@ -68,16 +58,15 @@ void accounts_drop_pages(const struct accounts *a)
 {
     if (a->met < ACCOUNTS_KEPT)
         return;
-    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+    for (unsigned i = 0; i < WIRE_ACCOUNTS_WINDOWS; i++)
         if (a->windows[i])
-            madvise((void *)(uintptr_t)a->windows[i],
-                    ((size_t)WIRE_ACCOUNTS_FIRST << i) * ACCOUNT_BYTES, MADV_DONTNEED);
+            madvise((void *)(uintptr_t)a->windows[i], wire_accounts_bytes(i), MADV_DONTNEED);
 }
 
 /* Maps it as the recorder does: from the window before, which is of the same file. */
 static bool window_map(struct accounts *a, unsigned window)
 {
-    size_t size = ((size_t)WIRE_ACCOUNTS_FIRST << window) * ACCOUNT_BYTES;
+    size_t size = wire_accounts_bytes(window);
     if (a->windows[window])
         return true;
     if (!window || !window_map(a, window - 1))
@@ -104,11 +93,11 @@ const volatile struct wire_account *accounts_at(struct target *t, uint32_t numbe
         a->end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
     if (number < WIRE_ACCOUNT_FIRST || number >= a->end || number >= a->limit)
         return NULL;
-    unsigned window = window_of(number);
+    unsigned window = (unsigned)wire_accounts_window(number);
     if (!window_map(a, window))
         return NULL;
     return (const volatile void *)(a->windows[window] +
-                                   (number - window_start(window)) * ACCOUNT_BYTES);
+                                   (number - wire_accounts_before(window)) * ACCOUNT_BYTES);
 }
 
 /* Threads claim accounts 32 at a time, and an account has less than 20 cells of half its size. All

@@ -20,14 +20,14 @@
 /* In the first memory. One that no thread has taken costs address space only, unless the program
  * locks its memory; a thread that needs another waits for us. */
 #define RINGS_FIRST      16
-#define RINGS_LIMITED    4     /* the same if address space is limited */
-#define RINGS_MAX        512   /* in one request */
-#define BOUNDARIES_MAX   65536 /* in one pass */
-#define MODULES_BYTES    (1u << 20)
-#define PYTHON_LARGE     (1u << 26)
-#define PYTHON_SMALL     (1u << 21)
-#define FIRST_STAMP_NS   2000000
-#define DESCRIPTORS_KEPT 8
+#define RINGS_LIMITED    4          /* the same if address space is limited */
+#define RINGS_MAX        512        /* in one request */
+#define BOUNDARIES_MAX   65536      /* in one pass */
+#define MODULES_BYTES    (1u << 20) /* room for about 8,000 files */
+#define PYTHON_LARGE     (1u << 26) /* room for some 100,000 code objects */
+#define PYTHON_SMALL     (1u << 21) /* the same if address space is limited */
+#define FIRST_STAMP_NS   2000000    /* between the first stamps */
+#define DESCRIPTORS_KEPT 8          /* not used for pidfds */
 #define PYTHON_ENDS_NS   1000000000 /* an interpreter hardly ever takes longer to end */
 
 /* There is room for all readers from the beginning: a pass has pointers to them. */

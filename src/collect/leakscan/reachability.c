@@ -9,11 +9,11 @@
 #include "collect/proc/glibc_layout.h"
 #include "machine/registers.h"
 
-#define BUFFER    (1u << 20)
-#define NEAR      256u /* a smaller gap is read together with what is beside it */
-#define AREA_GAP  (UINT64_C(1) << 20)
+#define BUFFER    (1u << 20)          /* bytes read at a time */
+#define NEAR      256u                /* a smaller gap is read together with what is beside it */
+#define AREA_GAP  (UINT64_C(1) << 20) /* a larger gap between blocks ends an area */
 #define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
-#define LOOKAHEAD 32
+#define LOOKAHEAD 32          /* lookups that wait for the cache at the same time */
 #define NONE      UINT32_MAX
 
 #define CELLS_LEAST 1024                /* cells of one area, at least */

@@ -14,7 +14,7 @@
 #include "collect/proc/kernel_pointers.h"
 #include "machine/page.h"
 
-#define TRIES       50
+#define TRIES       50 /* how often threads are stopped, until none is in the middle of realloc */
 #define TRY_NAP_NS  200000
 #define LEAKS_LABEL "leaks"
 #define FORESEEN    (UINT64_C(1) << 24) /* blocks: a limit, in case the program reports nonsense */

@@ -19,7 +19,7 @@
 #include "machine/stopped.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* how long to wait for a thread to stop */
-#define YIELDS      64
+#define YIELDS      64                   /* checks without a nap: most threads stop at once */
 #define NAP_NS      50000
 #define REAP_SIGNAL SIGVTALRM /* nothing else here uses it */
 #define REAP_NS     5000000
