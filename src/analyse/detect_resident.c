@@ -12,7 +12,6 @@
 
 #include "analyse/detect.h"
 #include "analyse/growth_account.h"
-#include "analyse/work_end.h"
 #include "model/mapped_by.h"
 
 #define MAPPED_BYTES  (16 * MIB) /* less does not matter */
@@ -35,6 +34,12 @@ static uint64_t mappings_of(const struct footprint *l)
     return l->parts[PART_MAPPED] + l->parts[PART_SHARED] + l->parts[PART_FILES];
 }
 
+/* Python frees its memory when it ends. */
+static bool is_after_python(const struct findings *f, const struct footprint *l)
+{
+    return f->end.python && l->time_ns > f->end.time_ns;
+}
+
 /* What is freed in this last share of the run does not matter. */
 #define KEPT_TIME 0.1
 
@@ -42,9 +47,10 @@ static uint64_t mappings_of(const struct footprint *l)
  * again and again, or freed just before the end, does not matter. `freed` bytes were live at the
  * peak and are not in this footprint: the heap counts as high while it has more than half of
  * these. */
-static bool was_kept(const struct profile *p, const struct footprint *l)
+static bool was_kept(const struct findings *f, const struct footprint *l)
 {
-    uint64_t end = work_end_ns(p) < p->duration_ns ? work_end_ns(p) : p->duration_ns, high = 0;
+    const struct profile *p = f->places.total.profile;
+    uint64_t end = f->end.time_ns < p->duration_ns ? f->end.time_ns : p->duration_ns, high = 0;
     uint64_t freed = p->peak_bytes > l->live_bytes ? p->peak_bytes - l->live_bytes : 0;
     for (size_t i = 0; i < p->intervals.count; i++)
         if (p->intervals.items[i].peak_bytes + freed / 2 > p->peak_bytes)
@@ -59,7 +65,7 @@ static uint64_t kept_free(const struct findings *f, const struct footprint *l)
 {
     const struct profile *p = f->places.total.profile;
     double used = 0, rounding = f->basis.overhead_share;
-    if (!was_kept(p, l) && p->peak_bytes > l->live_bytes && rounding < 1)
+    if (!was_kept(f, l) && p->peak_bytes > l->live_bytes && rounding < 1)
         used = (double)(p->peak_bytes - l->live_bytes) / (1 - rounding);
     return (double)l->parts[PART_FREE] > used ? l->parts[PART_FREE] - (uint64_t)used : 0;
 }
@@ -71,7 +77,7 @@ static uint64_t kept_at(const struct findings *f, const struct footprint *l)
 {
     const struct profile *p = f->places.total.profile;
     uint64_t kept = l->parts[PART_HELD] + kept_free(f, l);
-    if (l->partial || kept < KEPT_BYTES || (work_end_of_python(p) && l->time_ns > work_end_ns(p)))
+    if (l->partial || kept < KEPT_BYTES || is_after_python(f, l))
         return 0;
     if (l->exact)
         return kept;
@@ -95,8 +101,8 @@ static const struct footprint *choose(const struct findings *f)
         uint64_t beside = mappings_of(l) + kept_at(f, l);
         if ((double)beside < BESIDE_SHARE * (double)l->rss_bytes)
             beside = 0;
-        if (best && work_end_of_python(p) && l->time_ns > work_end_ns(p))
-            break; /* by then Python has freed its memory */
+        if (best && is_after_python(f, l))
+            break;
         if (best && (double)beside < RECENT_SHARE * (double)most)
             continue;
         if (best && !most && !beside && l->rss_bytes < best->rss_bytes)

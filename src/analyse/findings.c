@@ -204,6 +204,7 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     int code = places_init(&f->places, r, q, err);
     if (code)
         return code;
+    f->end = work_end_of(f->places.total.profile);
     leave_out_planted(f);
     leave_out_cut(f);
     f->basis.peak_bytes = f->places.total.profile->peak_bytes;

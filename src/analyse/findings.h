@@ -13,6 +13,7 @@
 
 #include "analyse/realloc_chains.h"
 #include "analyse/places.h"
+#include "analyse/work_end.h"
 
 #define FINDINGS_MAX 9
 
@@ -92,6 +93,7 @@ struct findings {
     struct value *lost;      /* by place: lost and indirect */
     struct value *indirect;  /* by place: the indirect part */
     struct findings_basis basis;
+    struct work_end end;
     struct chains chains;
     uint64_t planted_bytes, planted_blocks; /* what run --plant-leak leaked: left out */
     /* Stacks without their outer frames, which are left out, and their live bytes at the peak. */

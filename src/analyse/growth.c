@@ -8,7 +8,6 @@
 #include "analyse/mark_labels.h"
 #include "analyse/leak_scan.h"
 #include "analyse/planted_leaks.h"
-#include "analyse/work_end.h"
 #include "model/mark_rows.h"
 
 #define START_SHARE 20        /* one part in so many of the run counts as its start, */
@@ -55,7 +54,7 @@ static uint64_t start_ns(const struct profile *p, uint64_t end_ns)
 static void take_stamps(struct growth *g, const struct profile *p)
 {
     const struct scan *end = profile_scan(p, SCAN_END);
-    uint64_t end_ns = work_end_ns(p);
+    uint64_t end_ns = g->end.time_ns;
     if (end && end->time_ns && end->time_ns < end_ns)
         end_ns = end->time_ns; /* from then on the collector was reading it */
     uint64_t begin_ns = start_ns(p, end_ns);
@@ -353,6 +352,7 @@ bool growth_row_is_lost(const struct growth *g, const struct live_row *row)
 static void begin(struct growth *g, const char *mark)
 {
     const struct profile *p = g->places.total.profile;
+    g->end = work_end_of(p);
     size_t most = p->marks.count > p->stamps.count ? p->marks.count : p->stamps.count;
     g->stamp = xcalloc(most + 1, sizeof *g->stamp);
     g->intervals = xcalloc(most + 1, sizeof *g->intervals);
@@ -390,7 +390,8 @@ static int64_t rise_of(const struct profile *p, const struct interval *v)
 static size_t until_freed(const struct growth *g)
 {
     const struct profile *p = g->places.total.profile;
-    size_t begin = g->count > 1 ? g->intervals[g->count - 2] : 0, end = work_end(p), best = begin;
+    size_t begin = g->count > 1 ? g->intervals[g->count - 2] : 0, end = g->end.intervals;
+    size_t best = begin;
     int64_t gained = 0, highest = 0;
     if (!begin)
         return end;

@@ -19,6 +19,7 @@
 #include "analyse/growth_account.h"
 #include "analyse/places.h"
 #include "analyse/trend.h"
+#include "analyse/work_end.h"
 
 enum growth_line {
     GROWTH_LIVE,
@@ -125,6 +126,7 @@ struct growth {
     struct places places;        /* of the heap */
     bool borrowed;               /* `places` belongs to the caller */
     struct places mapped, pools; /* empty if nothing of that kind gained */
+    struct work_end end;
     const char *mark;            /* NULL: there are no marks, and the collector's stamps are used */
     size_t count;                /* number of marks or stamps */
     const struct stamp **stamp;  /* at each */

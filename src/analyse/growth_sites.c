@@ -8,7 +8,6 @@
 
 #include "analyse/growth.h"
 #include "analyse/leak_scan.h"
-#include "analyse/work_end.h"
 
 #define CANDIDATES 64 /* functions of a domain whose series are computed */
 /* Points of a series; if there are more marks, some are taken at even distances. */
@@ -157,7 +156,7 @@ static void follow_intervals(struct chosen *c, const struct finder *f)
 {
     const struct profile *p = f->places->total.profile;
     size_t last = f->g->until, step = last / MOMENTS + 1;
-    uint64_t stop_ns = work_end_ns(p);
+    uint64_t stop_ns = f->g->end.time_ns;
     int64_t live[CANDIDATES] = {0};
     double work = 0;
     c->by.moments = last / step;
@@ -327,7 +326,7 @@ static void find(struct growth *g, const struct places *places, enum domain doma
     measure_sites(&f.gained, places->total.profile, metric, SIZE_REQUESTED, &w);
     f.by_place = places_sum(places, f.gained.sites);
     lost_between(&f, first, last);
-    f.after = change(&f, last, work_end(places->total.profile));
+    f.after = change(&f, last, g->end.intervals);
     f.at_last = change(&f, 0, last);
     for (uint32_t i = 0; i < places->count; i++) {
         f.all += f.by_place[i].amount > 0 ? (double)f.by_place[i].amount : 0;

@@ -17,7 +17,7 @@ static double allocations(const struct profile *p, size_t since, size_t until)
     return sum;
 }
 
-size_t work_end_of_python(const struct profile *p)
+static size_t end_of_python(const struct profile *p)
 {
     size_t end = p->python_end;
     if (!end)
@@ -37,19 +37,17 @@ static size_t until_last_scan(const struct profile *p)
     return n;
 }
 
-size_t work_end(const struct profile *p)
+struct work_end work_end_of(const struct profile *p)
 {
-    size_t python = work_end_of_python(p);
-    const struct scan *ending = profile_scan(p, SCAN_EXIT);
-    return python ? python : ending && ending->intervals ? ending->intervals : until_last_scan(p);
-}
-
-uint64_t work_end_ns(const struct profile *p)
-{
-    size_t python = work_end_of_python(p);
+    size_t python = end_of_python(p);
     const struct scan *ending = profile_scan(p, SCAN_EXIT), *end = profile_scan(p, SCAN_END);
-    return python                ? p->intervals.items[python - 1].end_ns
-           : ending              ? ending->time_ns
-           : end && end->time_ns ? end->time_ns
-                                 : UINT64_MAX;
+    return (struct work_end){
+        .python = python,
+        .intervals = python                        ? python
+                     : ending && ending->intervals ? ending->intervals
+                                                   : until_last_scan(p),
+        .time_ns = python                ? p->intervals.items[python - 1].end_ns
+                   : ending              ? ending->time_ns
+                   : end && end->time_ns ? end->time_ns
+                                         : UINT64_MAX};
 }

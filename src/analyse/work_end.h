@@ -8,12 +8,16 @@
 
 #include "store/recording.h"
 
-/* When its interpreter began to end; 0: there is none, or the program went on without it. */
-size_t work_end_of_python(const struct profile *p);
-/* When its interpreter, or else the program, began to end; the end of the recording if neither was
- * seen. */
-size_t work_end(const struct profile *p);
-/* The time of work_end; UINT64_MAX: neither was seen. */
-uint64_t work_end_ns(const struct profile *p);
+struct work_end {
+    /* When its interpreter began to end; 0: there is none, or the program went on without it. */
+    size_t python;
+    /* When its interpreter, or else the program, began to end; the end of the recording if neither
+     * was seen. */
+    size_t intervals;
+    uint64_t time_ns; /* of that; UINT64_MAX: neither was seen */
+};
+
+/* Takes time in proportion to the rows of all intervals. */
+struct work_end work_end_of(const struct profile *p);
 
 #endif

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/work_end.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "model/function_name.h"
@@ -52,9 +51,9 @@ static double percent_of(int64_t part, int64_t whole)
 static void title_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     say(out, " grew by %B %r%r", n->bytes,
-        n->mark                                       ? "up to the last mark"
-        : work_end_of_python(f->places.total.profile) ? "until Python began to end"
-                                                      : "until the end",
+        n->mark         ? "up to the last mark"
+        : f->end.python ? "until Python began to end"
+                        : "until the end",
         n->never_less ? ", and never shrank" : "");
     if (n->freed_bytes <= n->bytes / 100)
         return;
@@ -149,8 +148,8 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
     say(out, "; %r was allocated at %T", n->count > 1 ? "the first" : "it", n->first_ns);
     if (last <= n->first_ns)
         return;
-    if (work_end_ns(p) < run) /* the leak scan takes time, but is not part of the program's work */
-        run = work_end_ns(p) > last ? work_end_ns(p) : last;
+    if (f->end.time_ns < run) /* the leak scan takes time, but is not part of the program's work */
+        run = f->end.time_ns > last ? f->end.time_ns : last;
     bool continues = (double)last >= LOSES_ON * (double)run &&
                      (double)(last - n->first_ns) >= LOSES_PART * (double)run;
     say(out, ", the last at %T of %T%r", last, run,

@@ -370,7 +370,7 @@ static void line_python(const struct answer *a, const struct style *s, struct st
 int64_t summary_python_freed(const struct answer *a)
 {
     const struct query *q = a->query;
-    struct window until = {.at = {.intervals = work_end_of_python(a->profile)}};
+    struct window until = {.at = {.intervals = work_end_of(a->profile).python}};
     if (q->metric != METRIC_LIVE || q->since || q->at || !until.at.intervals)
         return 0;
     int64_t then = totals_of(a->profile, &until).live_bytes, left = a->totals.live_bytes;

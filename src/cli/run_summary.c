@@ -15,13 +15,15 @@
 #include "answer/wrap.h"
 #include "store/reader.h"
 
-#define RUN_SHORT_NS    1000000000
-#define WORK_SHORT_NS   500000000 /* less work at the end is not worth a line */
-#define NOTES_SHOWN     5
-#define FINDINGS_SHOWN  3
-#define FINDINGS_NS     200000000 /* the user waits */
-#define PROCESSES_SHOWN 5
-#define READ_BACK_MOST  (UINT64_C(24) << 20) /* reading it takes up to 16 times as much memory */
+#define RUN_SHORT_NS     1000000000
+#define WORK_SHORT_NS    500000000 /* less work at the end is not worth a line */
+#define NOTES_SHOWN      5
+#define FINDINGS_SHOWN   3
+#define FINDINGS_NS      UINT64_C(200000000) /* the user waits: so long, or */
+#define FINDINGS_SHARE   20                  /* 5 % of the run */
+#define FINDINGS_BYTE_NS 60 /* measured: to read a byte and to find what stands out */
+#define PROCESSES_SHOWN  5
+#define READ_BACK_MOST   (UINT64_C(24) << 20) /* reading it takes up to 16 times as much memory */
 
 /* The terminal belongs to the program: if it writes there too, a line of ours would overwrite one
  * of its own, or spoil its screen. Nor may we write to it from the background. */
@@ -226,8 +228,17 @@ static int read_back(const struct session_result *result, const char *name,
                : recording_read_some(name, choice, out, err);
 }
 
+/* The limit of unpacked bytes. */
+static uint64_t read_back_most(const struct profile *program)
+{
+    uint64_t share = program->duration_ns / FINDINGS_SHARE;
+    uint64_t most = (share > FINDINGS_NS ? share : FINDINGS_NS) / FINDINGS_BYTE_NS;
+    return most < READ_BACK_MOST ? most : READ_BACK_MOST;
+}
+
 /* Adds the first few findings, from the file that was written, so that everybody finds the same in
- * it. What they do not need is not read: reporting must not take more memory than recording. */
+ * it. A file for which that takes too long is not read, and reporting must not take more memory
+ * than recording. */
 static void add_findings(struct strbuf *b, const struct session_result *result, struct strbuf *next)
 {
     const struct strbuf *passed_on = &result->passed_on;
@@ -239,11 +250,11 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     struct err err;
     if (answer_process(result->recording, NULL, &p, NULL))
         return;
-    struct reader_choice choice = {.process = READER_ALL, .most = READ_BACK_MOST / 4};
+    struct reader_choice choice = {.process = READER_ALL,
+                                   .most = read_back_most(answer_program(result->recording))};
     int code = read_back(result, file, &choice, &r, &err);
     if (code == -E2BIG) {
         choice.process = (uint32_t)(p - result->recording->profiles.items);
-        choice.most = READ_BACK_MOST;
         code = read_back(result, file, &choice, &r, &err);
     }
     struct strbuf word = {0}; /* the file as a word for a shell */

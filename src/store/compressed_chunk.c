@@ -173,6 +173,15 @@ int64_t chunk_source_take(struct chunk_source *s, size_t size)
     return (int64_t)got;
 }
 
+int chunk_source_rewind(struct chunk_source *s)
+{
+    if (s->gz ? gzrewind(s->gz) : s->fd >= 0 && lseek(s->fd, 0, SEEK_SET))
+        return -ESPIPE;
+    s->offset = 0;
+    strbuf_clear(&s->held);
+    return 0;
+}
+
 void chunk_source_release(struct chunk_source *s)
 {
     strbuf_release(&s->held);

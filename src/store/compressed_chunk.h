@@ -115,6 +115,8 @@ void chunks_renumber(struct strbuf *chunks, uint32_t process);
 /* Reads the next `size` bytes, or as many as there are, into `held`. Returns how many, or a
  * negative errno. */
 int64_t chunk_source_take(struct chunk_source *s, size_t size);
+/* Goes back to the first byte. Returns 0, or a negative errno, as for a pipe. */
+int chunk_source_rewind(struct chunk_source *s);
 /* Returns 1 and the next chunk; 0: the end; negative and a sentence: cut off, damaged or
  * unreadable. */
 int chunk_next(struct chunk_source *s, struct chunk *out, struct err *err);

@@ -56,6 +56,16 @@ static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
             c->type == CHUNK_MARKS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
 }
 
+/* Returns -E2BIG if what is wanted unpacks to more than its limit. Nothing is unpacked for that. */
+static int check_size(struct chunk_source *s, const struct reader_choice *only)
+{
+    uint64_t unpacked = 0;
+    struct chunk chunk;
+    while (unpacked <= only->most && chunk_next(s, &chunk, NULL) > 0)
+        unpacked += is_wanted(&chunk, only) ? chunk.raw : 0;
+    return unpacked > only->most ? -E2BIG : 0;
+}
+
 /* Reads chunks up to the end or the first damage. Returns 0, or a negative errno and a sentence. */
 static int take_chunks(struct chunk_source *s, const struct reader_choice *only,
                        struct recording *r, struct err *damage)
@@ -72,10 +82,6 @@ static int take_chunks(struct chunk_source *s, const struct reader_choice *only,
         if (!is_wanted(&chunk, only))
             continue;
         unpacked += chunk.raw;
-        if (only && unpacked > only->most) {
-            status = -E2BIG;
-            break;
-        }
         status = unpacked > CHUNKS_RAW_FREE + s->offset * CHUNK_RATIO
                      ? err_set(damage, -EBADMSG, "the file unpacks to more than it can hold")
                      : chunk_unpack(&chunk, &raw, damage);
@@ -105,12 +111,16 @@ int recording_take(struct chunk_source *s, const char *name, const struct reader
     int status = recording_take_header(s, name, err);
     if (status)
         return status;
+    if (only && only->most < UINT64_MAX) {
+        if (check_size(s, only))
+            return err_set(err, -E2BIG, "%s is too large to look at here", name);
+        status = chunk_source_rewind(s);
+        if (status)
+            return err_set(err, status, "cannot read %s twice: %s", name, strerror(-status));
+        chunk_source_take(s, FILE_HEADER);
+    }
     struct recording *r = recording_new();
     status = take_chunks(s, only, r, &damage);
-    if (status == -E2BIG) {
-        recording_free(r);
-        return err_set(err, -E2BIG, "%s is too large to look at here", name);
-    }
     if (status < 0) {
         r->complete = false;
         r->incomplete = xasprintf("%s; what came before it is shown", damage.text);

@@ -23,7 +23,7 @@ int recording_parse(const void *bytes, size_t size, const char *name, struct rec
 #define READER_NONE (UINT32_MAX - 1)
 struct reader_choice {
     uint32_t process; /* READER_ALL: all processes; READER_NONE: only their identities */
-    uint64_t most;    /* limit of the chunks' unpacked bytes; more gives -E2BIG */
+    uint64_t most;    /* limit of the chunks' unpacked bytes; more gives -E2BIG, at once */
 };
 /* The same with a choice; NULL: everything. */
 int recording_read_some(const char *path, const struct reader_choice *only, struct recording **out,

@@ -1,6 +1,7 @@
 /* A recording as a file and back. */
 #include "test_store_fixture.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 static void test_round_trip(void **state)
@@ -49,6 +50,37 @@ static void test_one_process_of_several(void **state)
         }
         recording_free(got);
     }
+    recording_free(r);
+    strbuf_release(&file);
+}
+
+/* What is too large is refused before anything of it is unpacked; of a choice, only that counts. */
+static void test_limit_of_size(void **state)
+{
+    (void)state;
+    struct recording *r = sample(), *got = NULL;
+    struct strbuf file = {0};
+    struct err err;
+    recording_write(&file, r);
+    uint64_t all = 0, first = 0;
+    for (size_t at = FILE_HEADER; at < file.size;) {
+        uint32_t header[4]; /* type, process, stored, raw */
+        memcpy(header, file.data + at, sizeof header);
+        all += header[3];
+        first += header[1] == 0 ? header[3] : 0;
+        at += CHUNK_HEADER + header[2];
+    }
+    assert_true(first < all);
+    struct reader_choice choice = {.process = READER_ALL, .most = all};
+    assert_int_equal(recording_parse_some(file.data, file.size, "x", &choice, &got, &err), 0);
+    assert_null(got->incomplete);
+    assert_int_equal(got->profiles.count, r->profiles.count);
+    recording_free(got);
+    choice.most--;
+    assert_int_equal(recording_parse_some(file.data, file.size, "x", &choice, &got, &err), -E2BIG);
+    choice.process = 0;
+    assert_int_equal(recording_parse_some(file.data, file.size, "x", &choice, &got, &err), 0);
+    recording_free(got);
     recording_free(r);
     strbuf_release(&file);
 }
@@ -215,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_one_process_of_several),
+        cmocka_unit_test(test_limit_of_size),
         cmocka_unit_test(test_packed_rows),
         cmocka_unit_test(test_read_from_disk),
         cmocka_unit_test(test_unknown_chunks_are_skipped),

@@ -25,10 +25,10 @@ static struct recording *program(size_t python_end, uint64_t last)
 
 static void expect(struct recording *r, size_t python, size_t end, uint64_t end_ns)
 {
-    const struct profile *p = &r->profiles.items[0];
-    assert_int_equal(work_end_of_python(p), python);
-    assert_int_equal(work_end(p), end);
-    assert_int_equal(work_end_ns(p), end_ns);
+    struct work_end w = work_end_of(&r->profiles.items[0]);
+    assert_int_equal(w.python, python);
+    assert_int_equal(w.intervals, end);
+    assert_int_equal(w.time_ns, end_ns);
     recording_free(r);
 }
 

@@ -50,6 +50,12 @@ int gzread(void *file, void *to, unsigned size)
     return -1;
 }
 
+int gzrewind(void *file)
+{
+    (void)file;
+    return -1;
+}
+
 /* Pictures that are saved from a page have no script of their own. */
 const char plot_script[] = "", flame_script[] = "";
 const size_t plot_script_size = 0, flame_script_size = 0;
