@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "collect/sampling/samples.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/writer.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: fewer are named in a few milliseconds */
