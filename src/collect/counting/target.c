@@ -290,6 +290,12 @@ void target_boundary(struct target *t, uint64_t now_ns)
     t->tick = tick + 1;
 }
 
+void target_boundary_kept(struct target *t, uint64_t now_ns)
+{
+    target_boundary(t, now_ns);
+    vec_last(&t->boundaries)->kept = true;
+}
+
 /* There are no rings to be read before an interval ends. */
 static void close_boundaries(struct target *t)
 {

@@ -72,7 +72,7 @@ struct boundary {
     /* The collector may wait a while for threads to report what they counted before it. */
     bool patient;
     bool programs; /* the program made it: it is a mark, unless the program says otherwise */
-    bool marked;   /* the boundary is a mark that was requested from outside */
+    bool kept;     /* the collector made it, and it is kept like a mark */
 };
 
 /* What not_recorded.c knows about the process. */
@@ -245,6 +245,8 @@ void target_meet_rings(struct target *t);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
+/* The same for a moment that is kept like a mark: what happens after it is counted apart. */
+void target_boundary_kept(struct target *t, uint64_t now_ns);
 /* The tick that the program has reached. */
 static inline uint32_t target_tick(const struct target *t)
 {

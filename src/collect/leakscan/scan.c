@@ -57,13 +57,10 @@ static void mark_moment(struct scanning *s)
 {
     struct target *t = s->target;
     s->time_ns = since_start_ns(t);
-    if (s->kind == SCAN_ASKED) {
+    if (s->kind == SCAN_ASKED)
         marks_add(t, LEAKS_LABEL, s->time_ns);
-    } else if (s->kind == SCAN_EXIT) {
-        target_boundary(t, s->time_ns);
-        /* It is kept: changes after the scan are counted apart. */
-        vec_last(&t->boundaries)->marked = true;
-    }
+    else if (s->kind == SCAN_EXIT)
+        target_boundary_kept(t, s->time_ns);
     target_drain(t, s->time_ns);
     drain_counters(t);
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
