@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "collect/counting/heap_peak.h"
+#include "collect/counting/shared_memory.h"
 #include "collect/counting/target.h"
 
 #define ACCOUNT_BYTES   sizeof(struct wire_account)
@@ -63,21 +64,12 @@ void accounts_drop_pages(const struct accounts *a)
             madvise((void *)(uintptr_t)a->windows[i], wire_accounts_bytes(i), MADV_DONTNEED);
 }
 
-/* Maps it as the recorder does: from the window before, which is of the same file. */
 static bool window_map(struct accounts *a, unsigned window)
 {
-    size_t size = wire_accounts_bytes(window);
-    if (a->windows[window])
-        return true;
-    if (!window || !window_map(a, window - 1))
-        return false;
-    const char *last_page = a->windows[window - 1] + size / 2 - WIRE_PAGE;
-    char *copy = mremap((void *)(uintptr_t)last_page, 0, size + WIRE_PAGE, MREMAP_MAYMOVE);
-    if (copy == MAP_FAILED)
-        return false;
-    munmap(copy, WIRE_PAGE);
-    a->windows[window] = copy + WIRE_PAGE;
-    return true;
+    if (!a->windows[window] && window && window_map(a, window - 1))
+        a->windows[window] =
+            shared_memory_window(a->windows[window - 1], wire_accounts_bytes(window));
+    return a->windows[window];
 }
 
 struct wire_totals *accounts_totals(struct target *t)
