@@ -220,7 +220,7 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     summary_label(out, s, "coverage");
     say(out, "%N of %N faults the kernel counted (", t->faults, all);
     unit_percent(out, (double)t->faults, (double)all);
-    strbuf_puts(out, " %); faults in system calls are not recorded\n");
+    strbuf_puts(out, " %), without those in system calls\n");
 }
 
 static void line_samples(const struct answer *a, const struct sampled_totals *t,
