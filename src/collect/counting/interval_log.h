@@ -23,9 +23,9 @@
 /* How many intervals that end at marks are kept; later marks are as exact as the interval they fall
  * into. A program may advance its tick as it likes, but must not fill our memory that way. */
 #define INTERVAL_LOG_KEPT (1u << 18)
-/* An interval is at least this long for each row of the last one. A row costs a tenth of it: it is
- * reported, counted, packed, and packed again when neighbours are merged. */
-#define INTERVAL_LOG_ROW_NS 4000
+/* An interval is at least this long for each row of the last one. A row costs a twentieth of it: it
+ * is reported, counted, packed, and packed again when neighbours are merged. */
+#define INTERVAL_LOG_ROW_NS 8000
 /* The most bytes that rows may take while the program runs, and at the end. */
 #define INTERVAL_LOG_ROOM(sites)    (((size_t)256 << 10) + 64 * (sites))
 #define INTERVAL_LOG_SETTLED(sites) (((size_t)256 << 10) + 48 * (sites))
