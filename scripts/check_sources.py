@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Source files with more than LINES lines, and code that stands twice: scripts/check_sources.py [FILE...]
+"""Source files with more than LINES lines, lines of src and include with more than COLUMNS columns (clang-format leaves
+comments as they are), and code that stands twice: scripts/check_sources.py [FILE...]
 
 Without files, all of this tree. A run of SAME or more equal lines in two places is a duplicate; white
 space, blank lines, comments, includes and lines of punctuation do not count. Prints one line for each; exits 1 if any."""
@@ -8,6 +9,7 @@ import re
 import sys
 
 LINES = 600
+COLUMNS = 100
 SAME = 6
 FOLDERS = ("bench", "bindings", "examples", "include", "scripts", "src", "tests")
 ENDINGS = (".c", ".h", ".cpp", ".py", ".js", ".sh")
@@ -51,6 +53,9 @@ def main():
         with open(name, encoding="utf-8") as file:
             files[name] = file.read()
     said = ["%s has %d lines; %d is the most" % (name, text.count("\n"), LINES) for name, text in files.items() if text.count("\n") > LINES]
+    said += ["%s:%d has %d columns; %d is the most" % (name, number, len(line), COLUMNS) for name, text in files.items()
+             if name.startswith(("src/", "include/")) and name.endswith((".c", ".h"))
+             for number, line in enumerate(text.split("\n"), 1) if len(line) > COLUMNS]
     said += ["%s and %s have %d or more equal lines" % (*places, SAME) for places in duplicates(files)]
     print("\n".join(said), end="\n" if said else "")
     return 1 if said else 0

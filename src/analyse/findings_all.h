@@ -58,7 +58,8 @@ struct findings_all {
 };
 
 /* If the query names a process, only that one is analysed. After `budget_ns` of processor time no
- * further process is begun; 0: no limit. Errors are those of findings_init for the chosen process. */
+ * further process is begun; 0: no limit. Errors are those of findings_init for the chosen
+ * process. */
 int findings_all_init(struct findings_all *all, const struct recording *r, const struct query *q,
                       uint64_t budget_ns, struct err *err);
 void findings_all_release(struct findings_all *all);

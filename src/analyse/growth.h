@@ -127,11 +127,11 @@ struct growth {
     bool borrowed;               /* `places` belongs to the caller */
     struct places mapped, pools; /* empty if nothing of that kind gained */
     struct work_end end;
-    const char *mark;            /* NULL: there are no marks, and the collector's stamps are used */
-    size_t count;                /* number of marks or stamps */
-    const struct stamp **stamp;  /* at each */
-    size_t *intervals;           /* number of intervals before each */
-    double *arena_space;         /* at each: the part of the live bytes that is CPython's arenas */
+    const char *mark;           /* NULL: there are no marks, and the collector's stamps are used */
+    size_t count;               /* number of marks or stamps */
+    const struct stamp **stamp; /* at each */
+    size_t *intervals;          /* number of intervals before each */
+    double *arena_space;        /* at each: the part of the live bytes that is CPython's arenas */
     /* At each: the part of these that was not resident, if arenas_counted. */
     uint64_t *absent_bytes;
     double *series[GROWTH_LINES];

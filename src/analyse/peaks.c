@@ -240,8 +240,8 @@ static int64_t find_bounds(const struct peaks *p, const struct peak *k, struct c
 }
 
 /*
- * A peak of the process inside an interval: no site had more than it had before and allocated in the
- * interval, nor more than ever. So a call had at least what the others cannot have had.
+ * A peak of the process inside an interval: no site had more than it had before and allocated in
+ * the interval, nor more than ever. So a call had at least what the others cannot have had.
  */
 static void find_stacks_inside(const struct peaks *p, struct peak *k)
 {

@@ -41,13 +41,12 @@ struct work_end work_end_of(const struct profile *p)
 {
     size_t python = end_of_python(p);
     const struct scan *ending = profile_scan(p, SCAN_EXIT), *end = profile_scan(p, SCAN_END);
-    return (struct work_end){
-        .python = python,
-        .intervals = python                        ? python
-                     : ending && ending->intervals ? ending->intervals
-                                                   : until_last_scan(p),
-        .time_ns = python                ? p->intervals.items[python - 1].end_ns
-                   : ending              ? ending->time_ns
-                   : end && end->time_ns ? end->time_ns
-                                         : UINT64_MAX};
+    return (struct work_end){.python = python,
+                             .intervals = python                        ? python
+                                          : ending && ending->intervals ? ending->intervals
+                                                                        : until_last_scan(p),
+                             .time_ns = python   ? p->intervals.items[python - 1].end_ns
+                                        : ending ? ending->time_ns
+                                        : end && end->time_ns ? end->time_ns
+                                                              : UINT64_MAX};
 }

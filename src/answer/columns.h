@@ -182,8 +182,10 @@ struct rows {
 
 #define COLUMN_DEFS(columns_)                                                                      \
     .columns = (columns_), .column_count = sizeof(columns_) / sizeof *(columns_)
+
+#define ITEMS(vec) .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
+
 #define DEPTH(row, member) .depth = 1 + offsetof(row, member) /* a uint32_t */
-#define ITEMS(vec)         .items = (vec).items, .item_size = sizeof *(vec).items, .count = (vec).count
 
 void rows_text(const struct rows *r, const struct style *s, struct strbuf *out);
 /* Writes an array of objects. `sink` may be NULL. */

@@ -105,9 +105,9 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         break;
     case FINDING_RETAINED:
         if (n->freed_bytes >= n->bytes / 2)
-            say(out, " freed most of the %B that the allocator keeps", n->bytes);
+            say(out, " held most of the %B that the allocator keeps free", n->bytes);
         else
-            say(out, " freed %B of the %B that the allocator keeps", n->freed_bytes, n->bytes);
+            say(out, " held %B of the %B that the allocator keeps free", n->freed_bytes, n->bytes);
         say(out, ", of %B resident", n->of_bytes);
         break;
     case FINDING_FRAGMENTED:
@@ -202,8 +202,8 @@ static bool by_many_arenas(const struct findings *f, const struct finding *n)
 static void why_retained(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     say(out,
-        "%B of its blocks at the peak were freed by %T, but the allocator did not return the pages "
-        "to the system",
+        "%B of its blocks were live at the peak and were freed before %T, but the allocator did "
+        "not return the pages to the system",
         n->freed_bytes, n->moment_ns);
     if (by_many_arenas(f, n))
         say(out, "; threads have their own: there are %d arenas", f->basis.footprint->arenas);

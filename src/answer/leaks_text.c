@@ -129,7 +129,7 @@ static void add_summary(const struct leaks *l, const struct style *s, struct str
     line_kind(l, s, "reachable", REACH_REACHABLE, ": something still points to them", out);
     if (l->freed.places) {
         summary_label(out, s, "at exit");
-        say(out, "%B in %N block(s)%r were freed by destructors%r\n", l->freed.bytes,
+        say(out, "%B in %N block(s)%r were freed as the program ended%r\n", l->freed.bytes,
             l->freed.blocks, l->scan->kind == SCAN_EXIT ? " of these" : " more",
             l->question->freed ? "" : "; --freed-at-exit lists them");
     }

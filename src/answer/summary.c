@@ -65,14 +65,11 @@ static void line_window(const struct answer *a, const struct style *s, struct st
     window_moment(out, a->profile, &a->window.since);
     strbuf_puts(out, " to ");
     window_moment(out, a->profile, &a->window.at);
-    if (a->profile->merge)
-        strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                             ? "; live: each run at its own peak; calls: the whole runs\n"
-                             : "; all figures are of this window\n");
-    else
-        strbuf_puts(out, a->window.since.peak || a->window.at.peak
-                             ? "; live is exact, calls include the peak's whole interval\n"
-                             : "; all figures are of this window\n");
+    bool peak = a->window.since.peak || a->window.at.peak;
+    strbuf_puts(out, !peak ? "; all figures are of this window\n"
+                     : a->profile->merge
+                         ? "; live: each run at its own peak; calls: the whole runs\n"
+                         : "; live is exact, calls include the peak's whole interval\n");
 }
 
 static void add_interval(const struct profile *p, int64_t bytes, struct strbuf *out)
@@ -149,11 +146,10 @@ static void line_untouched(const struct profile *p, const struct style *s, struc
 {
     struct untouched u = untouched_of(p);
     size_t start = summary_begin(out, s, "untouched");
-    if (u.scan) {
+    if (u.scan)
         say(out, "%B of what was live at %T", u.live.amount, u.scan->time_ns);
-    } else {
+    else
         strbuf_puts(out, "not known of what was live");
-    }
     if (u.freed_examined.count)
         say(out, "; %B of %B in %N large block(s) when %r freed", u.freed.amount,
             u.freed_examined.amount, u.freed_examined.count,
@@ -215,9 +211,8 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     part(out, t->huge_faults, "huge page", "");
     part(out, t->file_faults, "page", " of files");
     part(out, t->copy_faults, "copied page", " after a fork");
-    if (g->fault_period > 1) {
-        say(out, "; every %Nth was recorded", g->fault_period);
-    }
+    if (g->fault_period > 1)
+        say(out, "; one in %N was recorded", g->fault_period);
     strbuf_putc(out, '\n');
     if (!g->counted)
         return;
@@ -225,7 +220,7 @@ static void line_faults(const struct sampling *g, const struct sampled_totals *t
     summary_label(out, s, "coverage");
     say(out, "%N of %N faults the kernel counted (", t->faults, all);
     unit_percent(out, (double)t->faults, (double)all);
-    strbuf_puts(out, " %); the rest were in system calls\n");
+    strbuf_puts(out, " %), without those in system calls\n");
 }
 
 static void line_samples(const struct answer *a, const struct sampled_totals *t,

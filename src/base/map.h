@@ -1,7 +1,7 @@
 /*
  * map: 64-bit keys to 32-bit values; and strpool: each distinct string once, named by a number.
  *
- * Open addressing, power-of-two sizes, at most three quarters full, no removal. map_init is {0}.
+ * Open addressing, power-of-two sizes, at most three quarters full, no removal. {0} is empty.
  * The value MAP_NONE means "absent" and cannot be stored.
  *
  * Ownership: map_release and strpool_release free. Not thread-safe.

@@ -3,7 +3,7 @@
  * file format.
  *
  * Once anything was added, `data` is always followed by a NUL that is not counted in `size`.
- * strbuf_init is {0}; strbuf_release frees; strbuf_detach passes the bytes to the caller.
+ * {0} is empty; strbuf_release frees; strbuf_detach passes the bytes to the caller.
  */
 #ifndef TIDE_BASE_STRBUF_H
 #define TIDE_BASE_STRBUF_H

@@ -47,7 +47,7 @@ static const char help[] =
     "      --on-full=wait|drop\n"
     "                     when a thread's buffer of marks and mappings is full: let it wait\n"
     "                     (default), or drop records and count them\n"
-    "      --interval MS  length of the first intervals of the log (default 1)\n"
+    "      --interval MS  length of the first intervals of the recording (default 1)\n"
     "      --python=auto|off\n"
     "                     stacks with Python frames (default), or native frames only\n"
     "      --scan=auto|full|off\n"

@@ -26,7 +26,7 @@ static const char help[] =
     "  start             begin to record, if the recorder is dormant\n"
     "  stop              record nothing until start: the hooks only forward calls\n"
     "\n"
-    "Prints one line that says what was done.\n"
+    "Prints what was done.\n"
     "\n"
     "      --help        this text\n"
     "\n"

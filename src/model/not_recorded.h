@@ -20,8 +20,8 @@ enum recorded {
 /* Was the process recorded? If not, or only partly, *note is the index of the note that says
  * why. */
 enum recorded not_recorded(const struct profile *p, size_t *note);
-/* The first of the program's notes that says that it, or another process or program that it started,
- * was not recorded; NULL: there is none. */
+/* The first of the program's notes that says that it, or another process or program that it
+ * started, was not recorded; NULL: there is none. */
 const char *not_recorded_elsewhere(const struct profile *program);
 
 #endif

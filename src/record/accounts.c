@@ -14,32 +14,29 @@
  * stacks are all new, they would fill the ring at its end, and the thread would wait. */
 #define NEW_MOST 4096
 
-static_assert(WIRE_ACCOUNTS_FIRST == 1u << ACCOUNTS_WINDOW_BITS, "windows");
-
 struct accounts_memory accounts;
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static inline size_t window_start(unsigned window)
+/* Where the window begins, from where account 0 would be. */
+static inline size_t window_offset(unsigned window)
 {
-    return (size_t)WIRE_ACCOUNTS_FIRST * ((1u << window) - 1);
+    return wire_accounts_before(window) * sizeof(struct wire_account);
 }
-
-#define UNIT sizeof(struct wire_account)
 
 static bool window_map(unsigned window)
 {
     uintptr_t none = 0;
-    size_t size = ((size_t)WIRE_ACCOUNTS_FIRST << window) * UNIT;
-    if (window >= ACCOUNTS_WINDOWS || !sys_leaves_room(size))
+    size_t size = wire_accounts_bytes(window);
+    if (window >= WIRE_ACCOUNTS_WINDOWS || !sys_leaves_room(size))
         return false;
     uintptr_t last_page =
-        atomic_load(&accounts.windows[window - 1]) + window_start(window) * UNIT - WIRE_PAGE;
+        atomic_load(&accounts.windows[window - 1]) + window_offset(window) - WIRE_PAGE;
     uintptr_t start = shared_window_map(last_page, size);
     if (!start)
         return false;
     if (!atomic_compare_exchange_strong(&accounts.windows[window], &none,
-                                        start - window_start(window) * UNIT))
+                                        start - window_offset(window)))
         sys_call(SYS_munmap, start, size);
     return true;
 }
@@ -58,7 +55,7 @@ uint32_t accounts_claim(uint32_t count)
     do {
         if (first > accounts.limit - count)
             return 0;
-        for (unsigned w = 1; w <= accounts_window(first + count - 1); w++)
+        for (unsigned w = 1; w <= wire_accounts_window(first + count - 1); w++)
             if (!atomic_load_explicit(&accounts.windows[w], memory_order_acquire) && !try_to_map(w))
                 return 0;
     } while (!atomic_compare_exchange_weak(&accounts.totals->accounts_end, &first, first + count));
@@ -94,11 +91,10 @@ bool accounts_reset(struct wire_header *h, char *first)
 
 void accounts_drop(void)
 {
-    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++) {
+    for (unsigned i = 0; i < WIRE_ACCOUNTS_WINDOWS; i++) {
         uintptr_t window = atomic_exchange(&accounts.windows[i], 0);
         if (window)
-            sys_call(SYS_munmap, window + window_start(i) * UNIT,
-                     ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT);
+            sys_call(SYS_munmap, window + window_offset(i), wire_accounts_bytes(i));
     }
     accounts.header = NULL;
 }

@@ -9,32 +9,23 @@
 #include "record/refusal.h"
 #include "record/stack_accounts.h"
 
-#define ACCOUNTS_WINDOW_BITS 13 /* WIRE_ACCOUNTS_FIRST */
-#define ACCOUNTS_WINDOWS     (26 - ACCOUNTS_WINDOW_BITS)
-
 struct accounts_memory {
     struct wire_header *header;
     struct wire_totals *totals;
     const _Atomic uint32_t *era_ms;
     /* For each window, the address at which account 0 would be if the window began there; 0: the
      * window is not mapped. */
-    _Atomic uintptr_t windows[ACCOUNTS_WINDOWS];
+    _Atomic uintptr_t windows[WIRE_ACCOUNTS_WINDOWS];
     _Atomic uint32_t owners;
     uint32_t limit, first_era;
     struct refusal refusal;
 };
 extern struct accounts_memory accounts;
 
-static inline size_t accounts_window(uint32_t number)
-{
-    size_t highest_bit = 31u ^ (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
-    return highest_bit - ACCOUNTS_WINDOW_BITS;
-}
-
 static inline struct wire_account *account_at(uint32_t number)
 {
     uintptr_t window =
-        atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_acquire);
+        atomic_load_explicit(&accounts.windows[wire_accounts_window(number)], memory_order_acquire);
     return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
 }
 
@@ -43,7 +34,8 @@ static inline struct wire_account *account_at(uint32_t number)
 static inline bool account_is_sound(uint32_t number)
 {
     return number >= WIRE_ACCOUNT_FIRST && number < accounts.limit &&
-           atomic_load_explicit(&accounts.windows[accounts_window(number)], memory_order_relaxed);
+           atomic_load_explicit(&accounts.windows[wire_accounts_window(number)],
+                                memory_order_relaxed);
 }
 
 static inline struct wire_cell *cell_at(uint32_t number)

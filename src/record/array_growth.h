@@ -1,6 +1,6 @@
 /*
- * array_growth: reports to the collector the steps in which arrays may grow; it decides which of them
- * are steps, and adds them up (collect/counting/realloc_chains.h).
+ * array_growth: reports to the collector the steps in which arrays may grow; it decides which of
+ * them are steps, and adds them up (collect/counting/realloc_chains.h).
  *
  * A step is a realloc to a larger size, or a block that is freed right after a larger one was
  * allocated. [malloc-free], no lock. Call these between thread_enter() and thread_leave().

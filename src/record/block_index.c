@@ -138,7 +138,7 @@ static inline void *slot_of(uintptr_t address, unsigned class, bool make)
     return slots + (index_in_region(address) >> bits) * wire_slot_bytes(bits);
 }
 
-/* --- sizes of blocks with a stored size that do not fit ----------------------------------------------------- */
+/* --- sizes of blocks with a stored size that do not fit --------------------------------------- */
 
 static uint32_t wide_home(uintptr_t address, uint32_t mask)
 {
@@ -276,7 +276,8 @@ static bool class_take(uintptr_t address, unsigned class, struct indexed *out)
                                                 : large_take(address, class, out);
 }
 
-/* Its allocator reports another size than when the block was allocated; or it is a block with a stored size. */
+/* Its allocator reports another size than when the block was allocated; or it is a block with a
+ * stored size. */
 static __attribute__((noinline)) bool take_anywhere(uintptr_t address, struct indexed *out)
 {
     for (unsigned class = WIRE_GRANULE_LEAST; class <= WIRE_GRANULE_MOST; class ++)

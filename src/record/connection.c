@@ -124,8 +124,7 @@ static char *first_accounts; /* as they are mapped at the start; NULL: they are 
 
 static void map_accounts(const struct wire_header *h, int fd)
 {
-    first_accounts =
-        sys_map_shared(fd, WIRE_ACCOUNTS_FIRST * sizeof(struct wire_account), h->accounts_offset);
+    first_accounts = sys_map_shared(fd, wire_accounts_bytes(0), h->accounts_offset);
 }
 
 static void map_hello(char *memory, int fd)
@@ -314,12 +313,6 @@ static struct {
 } own[WIRE_OWN]; /* kept for children, which inherit it */
 static _Atomic unsigned own_count;
 
-static void tell_own(struct wire_header *h, unsigned i)
-{
-    atomic_store_explicit(&h->own[i].start, own[i].start, memory_order_relaxed);
-    atomic_store_explicit(&h->own[i].size, own[i].size, memory_order_release);
-}
-
 void recorder_own(const void *start, size_t size)
 {
     unsigned i = start ? atomic_fetch_add(&own_count, 1) : WIRE_OWN;
@@ -328,11 +321,11 @@ void recorder_own(const void *start, size_t size)
     own[i].start = (uint64_t)(uintptr_t)start;
     own[i].size = size;
     if (recorder.header)
-        tell_own(recorder.header, i);
+        wire_own_set(&recorder.header->own[i], own[i].start, own[i].size);
 }
 
-/* Maps the rules, or empties them, so that modules are reported in the new memory. In a forked child
- * the kernel does that without copying the parent's pages. */
+/* Maps the rules, or empties them, so that modules are reported in the new memory. In a forked
+ * child the kernel does that without copying the parent's pages. */
 static void forget_rules(void)
 {
     if (!recorder.rules)
@@ -402,7 +395,7 @@ bool recorder_connect(void)
     mark_on_start();
     routes_begin();
     for (unsigned i = 0; i < WIRE_OWN; i++)
-        tell_own(h, i);
+        wire_own_set(&h->own[i], own[i].start, own[i].size);
     atomic_store_explicit(&recorder.state, STATE_LIVE, memory_order_release);
     return true;
 }

@@ -1,9 +1,7 @@
 #include "record/array_growth.h"
 #include "record/count.h"
 
-#define CELLS_CLAIMED 8         /* accounts, for twice as many cells */
-#define CELLS_MOST    64        /* of one account: more than there are groups */
-#define PENDING_MOST  (4 << 10) /* bytes that a thread may add to the heap before others know */
+#define CELLS_CLAIMED 8 /* accounts, for twice as many cells */
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
@@ -53,10 +51,10 @@ void accounts_settle(struct thread *t)
 }
 
 /*
- * Is this the only thread that changes the heap now? Then it adds its part to the total at once, and
- * the total is exact. A thread that finds another thread in this role ends the role: otherwise each
- * event of that thread would take the cache line of the total away from all others. A thread that
- * finds the role free may take it once per era.
+ * Is this the only thread that changes the heap now? Then it adds its part to the total at once,
+ * and the total is exact. A thread that finds another thread in this role ends the role: otherwise
+ * each event of that thread would take the cache line of the total away from all others. A thread
+ * that finds the role free may take it once per era.
  */
 static inline bool is_alone(struct thread *t)
 {
@@ -81,14 +79,15 @@ void count_total_shared(struct thread *t, struct wire_account *a, int64_t change
     if (change > 0 && a->saved_epoch != before)
         count_save(a, before);
     t->counting.pending += change;
-    if (is_alone(t) || t->counting.pending > PENDING_MOST || t->counting.pending < -PENDING_MOST)
+    if (is_alone(t) || t->counting.pending > WIRE_PENDING_MOST ||
+        t->counting.pending < -WIRE_PENDING_MOST)
         raised = settle(t);
     epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
     if (change <= 0 && a->saved_epoch != epoch)
         count_save(a, epoch);
     /* A peak that this block made includes it. If another thread has noted one meanwhile, this is
      * not known. */
-    if (change > PENDING_MOST && epoch != before && !raised) {
+    if (change > WIRE_PENDING_MOST && epoch != before && !raised) {
         uint64_t unsure = count_load(&s->unsure);
         while (!atomic_compare_exchange_weak(&s->unsure, &unsure,
                                              wire_unsure_add(unsure, epoch, (uint64_t)change)))
@@ -114,7 +113,7 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
     const uint32_t head = count_first_cell(a);
     uint32_t n = head;
     for (unsigned i = 0; n; i++) {
-        if (i == CELLS_MOST || !account_is_sound(n / 2))
+        if (i == WIRE_CELLS_MOST || !account_is_sound(n / 2))
             return NULL;
         struct wire_cell *cell = cell_at(n);
         if (cell->group == group && cell->lives == lives)
@@ -311,7 +310,12 @@ void count_unrecorded(struct thread *t)
     realloc_ends(t);
 }
 
-/* --- arenas of CPython -------------------------------------------------------------------------*/
+/* --- arenas of CPython ------------------------------------------------------------------------ */
+
+uint32_t accounts_epoch(void)
+{
+    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
+}
 
 /* They are part of the heap's total; the collector counts everything else about them. */
 uint32_t count_arena(struct thread *t, void *p, size_t size)
@@ -320,12 +324,7 @@ uint32_t count_arena(struct thread *t, void *p, size_t size)
     struct indexed old, b = {WIRE_ACCOUNT_ARENA, era_now(), size, size};
     total_grows(t, &none, size);
     index_put((uintptr_t)p, &b, true, &old);
-    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
-}
-
-uint32_t accounts_epoch(void)
-{
-    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
+    return accounts_epoch();
 }
 
 uint32_t count_unmap(struct thread *t, void *p, size_t size)
@@ -336,8 +335,9 @@ uint32_t count_unmap(struct thread *t, void *p, size_t size)
         if (b.account == WIRE_ACCOUNT_ARENA && b.size == size) {
             if (!is_inherited(&b))
                 total_shrinks(t, &none, size);
-        } else
-            index_put((uintptr_t)p, &b, true, &b);
+        } else {
+            index_put((uintptr_t)p, &b, true, &b); /* another block: it stays */
+        }
     }
-    return atomic_load_explicit(&accounts.totals->peak_epoch, memory_order_relaxed);
+    return accounts_epoch();
 }

@@ -149,14 +149,9 @@ static inline struct stack stack_of(struct thread *t, const uint64_t *caller,
     return (struct stack){(uint32_t)known, leaf ? &leaf->note : NULL};
 }
 
-static uint32_t stack_number(struct thread *t, const uint64_t *caller)
-{
-    return stack_of(t, caller, leaf_of(t, caller)).number;
-}
-
 uint32_t event_stack(struct thread *t, const uint64_t *caller)
 {
-    return stack_number(t, caller);
+    return stack_of(t, caller, leaf_of(t, caller)).number;
 }
 
 /*
@@ -433,7 +428,7 @@ void event_map(struct thread *t, void *p, size_t size, bool plain, const uint64_
     if (UNLIKELY(recorder_paused()))
         return;
     event_tick(t);
-    uint32_t stack = stack_number(t, caller);
+    uint32_t stack = event_stack(t, caller);
     bool arena = plain && python_maps_arena(CALLER_PC(caller), size);
     if (arena)
         stack = below(stack, WIRE_NODE_POOL + WIRE_POOL_ARENAS);
@@ -478,7 +473,7 @@ void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t siz
 {
     uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
     event_tick(t);
-    uint32_t stack = below(stack_number(t, caller), WIRE_NODE_POOL + pool);
+    uint32_t stack = below(event_stack(t, caller), WIRE_NODE_POOL + pool);
     if (event_room(t, 4)) {
         event_sequence(t);
         uint64_t epoch = accounts_epoch();

@@ -35,8 +35,9 @@ static inline struct wire_cell *fast_cell(const struct counting *c, const struct
     return LIKELY(near->key == key) ? near->cell : NULL;
 }
 
-/* Counts a new block of `size` bytes in account `number`. `chunk` is what glibc says about its size,
- * and `word` its slot. If a realloc made it, call count_moving_goes before, and count_moved after. */
+/* Counts a new block of `size` bytes in account `number`. `chunk` is what glibc says about its
+ * size, and `word` its slot. If a realloc made it, call count_moving_goes before, and count_moved
+ * after. */
 static inline __attribute__((always_inline)) bool fast_alloc(struct thread *t, void *p, size_t size,
                                                              uint64_t chunk, _Atomic uint64_t *word,
                                                              uint32_t number, bool several)

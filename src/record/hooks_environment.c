@@ -67,8 +67,8 @@ static void make_answer(const char *value)
     answer.path[0] = '\0';
 }
 
-/* Python 2 and the first releases of 3 cannot parse the module. A program that tries to import it, and
- * goes on without it, does so with them too. */
+/* Python 2 and the first releases of 3 cannot parse the module. A program that tries to import it,
+ * and goes on without it, does so with them too. */
 static bool too_old(void)
 {
     uint32_t version = atomic_load(&recorder.header->python_version); /* 0: unknown */

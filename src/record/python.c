@@ -400,8 +400,7 @@ struct python_thread *python_thread_new(struct thread *t)
     p->merged = (void *)(p->loops + PYTHON_FRAMES);
     p->tail = (void *)(p->merged + PYTHON_FRAMES);
     p->natives = (void *)(p->tail + WALK_FRAMES);
-    atomic_store_explicit(&t->ring->own[1].start, (uintptr_t)p, memory_order_relaxed);
-    atomic_store_explicit(&t->ring->own[1].size, size, memory_order_release);
+    wire_own_set(&t->ring->own[1], (uintptr_t)p, size);
     return t->python = p;
 }
 

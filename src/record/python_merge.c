@@ -135,7 +135,8 @@ static bool is_between(uint64_t address)
 
 /*
  * How many native frames, from the outermost, are as they were in the stack that was merged last,
- * provided that this had the same Python frames: those up to `native`, which are the stack `caller`.
+ * provided that this had the same Python frames: those up to `native`, which are the stack
+ * `caller`.
  */
 static uint32_t up_to_change(const struct walk *w, const struct python_thread *p, uint32_t native,
                              uint32_t caller)

@@ -7,6 +7,10 @@
 #include "record/recorder.h"
 
 #define CONFINED_PAUSES (UINT64_C(1) << 28) /* some seconds */
+#define NAP_FIRST_NS    10000
+#define NAP_MOST_NS     1000000   /* a longer one would delay the thread more than it saves */
+#define ALIVE_EACH_NS   200000000 /* how often a thread that waits checks the collector */
+#define ALIVE_EACH_LOST 65536     /* after how many losses one that drops events does */
 
 /* Enters the next chunk, if one is free: the lowest, which is most likely in the cache. */
 static bool next_chunk(struct thread *t)
@@ -79,7 +83,7 @@ bool ring_spare_room(struct thread *t)
 
 bool ring_room(struct thread *t, unsigned events)
 {
-    uint64_t nap_ns = 10000, waited_ns = 0;
+    uint64_t nap_ns = NAP_FIRST_NS, waited_ns = 0;
     end_chunk(t);
     while (!next_chunk(t)) {
         if (atomic_load_explicit(&recorder.state, memory_order_relaxed) == STATE_OFF)
@@ -87,7 +91,7 @@ bool ring_room(struct thread *t, unsigned events)
         if (recorder.header->on_full == WIRE_DROP) {
             uint64_t dropped =
                 atomic_fetch_add_explicit(&t->ring->dropped, events, memory_order_relaxed);
-            if (dropped % 65536 == 65535 && !recorder_collector_alive())
+            if (dropped % ALIVE_EACH_LOST == ALIVE_EACH_LOST - 1 && !recorder_collector_alive())
                 recorder_stop();
             return false;
         }
@@ -100,10 +104,10 @@ bool ring_room(struct thread *t, unsigned events)
             atomic_fetch_add_explicit(&t->ring->waits, 1, memory_order_relaxed);
         sys_call(SYS_nanosleep, &nap, 0L);
         waited_ns += nap_ns;
-        if (nap_ns < 1000000)
+        if (nap_ns < NAP_MOST_NS)
             nap_ns *= 2;
-        if (waited_ns >= 200000000) {
-            waited_ns = 1;
+        if (waited_ns >= ALIVE_EACH_NS) {
+            waited_ns = 1; /* not 0: this wait has been counted */
             if (atomic_load(&recorder.header->detached) || !recorder_collector_alive())
                 recorder_stop();
         }

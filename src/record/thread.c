@@ -36,26 +36,29 @@ static struct spin threads_lock; /* taken when a thread begins or ends, never in
 static pthread_key_t end_key;
 static bool end_key_made;
 
-static void put_tick(struct thread *t)
+/* Reports that what follows in the ring is of `tick`, and the peak of the interval that ended at
+ * `ended`. Everything that the thread has counted comes before. */
+static void put_tick(struct thread *t, uint32_t tick, uint32_t ended)
 {
-    uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
-    accounts_rows(t); /* everything that it has counted is before the tick */
-    t->tick = tick;
+    accounts_rows(t);
     if (remark_room(t, 2)) {
-        event_word(t, WIRE_WORD(WIRE_TICK, 0, t->tick));
-        event_word(t, accounts_interval_peak(t->tick));
+        event_word(t, WIRE_WORD(WIRE_TICK, 0, tick));
+        event_word(t, accounts_interval_peak(ended));
         event_publish(t);
     }
 }
 
+/* Goes on with the shared tick. */
+static void take_tick(struct thread *t)
+{
+    uint32_t tick = atomic_load_explicit(&recorder.header->tick, memory_order_acquire);
+    put_tick(t, tick, tick);
+    t->tick = tick;
+}
+
 void thread_interval_ends(struct thread *t, uint32_t tick)
 {
-    accounts_rows(t);
-    if (remark_room(t, 2)) {
-        event_word(t, WIRE_WORD(WIRE_TICK, 0, tick - 1));
-        event_word(t, accounts_interval_peak(tick));
-        event_publish(t);
-    }
+    put_tick(t, tick - 1, tick);
 }
 
 /* Longer names are reported in parts. An empty one could not be asked for. */
@@ -90,10 +93,26 @@ void thread_named(struct thread *t, const char *name)
         accounts_begun(t);
 }
 
+/* Reports the kernel's name of the calling thread. */
+static void tell_kernel_name(struct thread *t)
+{
+    char name[17] = {0};
+    sys_call(SYS_prctl, (long)PR_GET_NAME, name);
+    thread_named(t, name);
+}
+
 static void forget_stacks(struct thread *t)
 {
     atomic_store_explicit(&t->ring->stack, 0, memory_order_relaxed);
     atomic_store_explicit(&t->ring->signal_stack, 0, memory_order_relaxed);
+}
+
+/* The next thread that begins gets this state. Call it with the lock. */
+static void keep_for_next(struct thread *t)
+{
+    t->tid = 0;
+    t->next = free_threads;
+    free_threads = t;
 }
 
 static void thread_end(void *arg)
@@ -108,11 +127,8 @@ static void thread_end(void *arg)
     if (tls.busy) /* cancelled in a hook */
         thread_recover(t);
     tls.busy = (uintptr_t)__builtin_frame_address(0);
-    if (!t->named && !t->python_named && !tls.ended) {
-        char name[17] = {0};
-        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-        thread_named(t, name);
-    }
+    if (!t->named && !t->python_named && !tls.ended)
+        tell_kernel_name(t);
     accounts_rows(t);
     accounts_settle(t);
     if (remark_room(t, 2)) {
@@ -125,9 +141,7 @@ static void thread_end(void *arg)
     tls.ended = true;
     forget_stacks(t);
     spin_lock(&threads_lock);
-    t->tid = 0;
-    t->next = free_threads;
-    free_threads = t;
+    keep_for_next(t);
     spin_unlock(&threads_lock);
     tls.busy = 0;
 }
@@ -139,11 +153,9 @@ static void take_back_dead(void)
     for (uint32_t i = 0; i < thread_count; i++) {
         struct thread *t = all_threads[i];
         if (t->tid && sys_call(SYS_tgkill, pid, (long)t->tid, 0L) == -ESRCH) {
-            t->tid = 0;
             cpu_timer_abandon(t);
             forget_stacks(t);
-            t->next = free_threads;
-            free_threads = t;
+            keep_for_next(t);
         }
     }
 }
@@ -165,8 +177,7 @@ static struct thread *thread_new(void)
         sys_call(SYS_munmap, t, size);
         return NULL;
     }
-    atomic_store_explicit(&ring->own[0].start, (uintptr_t)t, memory_order_relaxed);
-    atomic_store_explicit(&ring->own[0].size, size, memory_order_release);
+    wire_own_set(&ring->own[0], (uintptr_t)t, size);
     t->ring = ring;
     t->free_chunks = (1u << WIRE_CHUNKS) - 1;
     walk_init(&t->walk, (char *)t + own);
@@ -253,18 +264,15 @@ static struct thread *thread_adopt(struct thread *t)
     thread_ask_signal_stack(t);
 
     accounts_begin(t);
-    put_tick(t);
+    take_tick(t);
     if (remark_room(t, 2)) {
         event_word(t, WIRE_WORD(WIRE_THREAD_BEGIN, tls.ended, t->tid));
         event_word(t, sys_monotonic_ns());
         event_publish(t);
     }
     accounts_begun(t);
-    if (!tls.ended) {
-        char name[17] = {0};
-        sys_call(SYS_prctl, (long)PR_GET_NAME, name);
-        thread_named(t, name);
-    }
+    if (!tls.ended)
+        tell_kernel_name(t);
     tls.thread = t;
     if (end_key_made)
         libc.setspecific(end_key, t);
@@ -284,10 +292,8 @@ void threads_prepare(void)
     spin_lock(&threads_lock);
     uint32_t wanted = thread_count > PREPARED_LEAST ? thread_count : PREPARED_LEAST;
     uint32_t left = recorder_rings_left();
-    for (uint32_t i = wanted < left ? wanted : left; i > 0 && (t = thread_new()); i--) {
-        t->next = free_threads;
-        free_threads = t;
-    }
+    for (uint32_t i = wanted < left ? wanted : left; i > 0 && (t = thread_new()); i--)
+        keep_for_next(t);
     spin_unlock(&threads_lock);
 }
 
@@ -356,12 +362,12 @@ void threads_leave(void)
             continue; /* a forked child's copy, which it never used */
         struct {
             uint64_t start, size;
-        } mapped[2];
-        for (unsigned i = 0; i < 2; i++) { /* the first is where we read this from */
+        } mapped[WIRE_RING_OWN];
+        for (unsigned i = 0; i < WIRE_RING_OWN; i++) { /* the first is where we read this from */
             mapped[i].start = atomic_load(&own[i].start);
             mapped[i].size = atomic_load(&own[i].size);
         }
-        for (unsigned i = 2; i-- > 0;)
+        for (unsigned i = WIRE_RING_OWN; i-- > 0;)
             if (mapped[i].size)
                 sys_call(SYS_munmap, mapped[i].start, mapped[i].size);
     }
@@ -388,7 +394,7 @@ bool threads_in_python(void)
 
 void thread_tick(struct thread *t)
 {
-    put_tick(t);
+    take_tick(t);
     /* After the tick: a thread that changes both advances the tick last. */
     uint32_t generation = atomic_load(&recorder.generation);
     if (t->generation != generation) {

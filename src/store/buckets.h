@@ -24,11 +24,7 @@ static inline uint64_t size_bucket_from(unsigned bucket)
     return bucket == 0 ? 0 : bucket < SIZE_BUCKETS ? UINT64_C(1) << bucket : UINT64_MAX;
 }
 
-static inline unsigned life_bucket(uint64_t ns)
-{
-    return ns < LIFE_SHORTEST_NS ? 0 : 64 - (unsigned)__builtin_clzll(ns / LIFE_SHORTEST_NS);
-}
-
+/* The shortest lifetime in a bucket, in ns. The recorder chooses the bucket (record/count.h). */
 static inline uint64_t life_bucket_from(unsigned bucket)
 {
     return bucket == 0 ? 0 : bucket < LIFE_BUCKETS ? LIFE_SHORTEST_NS << (bucket - 1) : UINT64_MAX;

@@ -6,7 +6,7 @@
 #ifndef TIDE_STORE_CHUNK_DECODE_H
 #define TIDE_STORE_CHUNK_DECODE_H
 
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/recording.h"
 #include "store/rows.h"
 

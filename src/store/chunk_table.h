@@ -10,7 +10,7 @@
 #ifndef TIDE_STORE_CHUNK_TABLE_H
 #define TIDE_STORE_CHUNK_TABLE_H
 
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/recording.h"
 #include "store/rows.h"
 #include "store/writer.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 
 /* Returns 0, or a negative errno and a sentence; after an error there is nothing to close. */
 int recording_file_open(struct chunk_source *s, const char *path, struct err *err);

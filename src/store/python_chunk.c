@@ -1,5 +1,5 @@
 /*
- * python_part: what is known about the interpreter of a process, as the bytes of a PYTH chunk
+ * What is known about the interpreter of a process, as the bytes of a PYTH chunk
  * (docs/FORMAT.md).
  */
 #include "store/chunk_table.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/chunk_decode.h"
 #include "store/rows.h"
 

@@ -9,7 +9,7 @@
 #define TIDE_STORE_READER_H
 
 #include "base/err.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/recording.h"
 
 /* Returns 0 and *out, or a negative errno and a sentence. Defined in store/file.c. */

@@ -38,8 +38,8 @@ struct walk_leaf *walk_keep_leaf(struct walk *w)
 {
     if (w->count < 2 || w->trusted != w->count || !w->frames[w->count - 1].id)
         return NULL; /* nothing below it, or not provable */
-    /* The innermost frame that was unchanged. If all were, or none, any frame below the top will do:
-     * a loop that does nothing but allocate has the same stack every time. */
+    /* The innermost frame that was unchanged. If all were, or none, any frame below the top will
+     * do: a loop that does nothing but allocate has the same stack every time. */
     const uint32_t below = w->fresh == 0 || w->fresh == w->count ? w->count - 2 : w->fresh - 1;
     const struct walk_frame *top = &w->frames[w->count - 1], *base = &w->frames[below];
     const struct walk_read *read = w->reads + base->reads;

@@ -6,9 +6,9 @@
  * child cannot open files.
  *
  *     GET  /?token=T          the page
- *     POST /ask?token=T       the body is words, each ended by a NUL; the answer is what the command
- *                             prints. X-Status is its exit status, X-Message what it printed on
- *                             stderr, with %XX
+ *     POST /ask?token=T       the body is words, each ended by a NUL; the answer is what the
+ *                             command prints. X-Status is its exit status, X-Message what it
+ *                             printed on stderr, with %XX
  *     POST /refresh?token=T   the server reads the present state of a running recording
  *
  * Everything else, and everyone without the token, is refused (view/http.h).

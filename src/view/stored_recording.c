@@ -1,6 +1,6 @@
 #include "view/stored_recording.h"
 
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/file.h"
 #include "store/reader.h"
 

@@ -8,13 +8,14 @@
  * its end. What is not in a row yet is read from the account itself. What a thread frees of another
  * thread's blocks is in an account of its own, whose `node` is the number of the other account.
  *
- * Accounts and cells are in units of 128 and 64 bytes; the first account has number 1. Sizes are
- * part of the ABI: change WIRE_VERSION with them.
+ * Accounts and cells are in one array, of 128 and 64 bytes each; the first account has number
+ * WIRE_ACCOUNT_FIRST. Sizes are part of the ABI: change WIRE_VERSION with them.
  */
 #ifndef TIDE_WIRE_ACCOUNTS_H
 #define TIDE_WIRE_ACCOUNTS_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define WIRE_LAST UINT32_MAX /* the end of the list of changed accounts */
@@ -75,9 +76,36 @@ struct wire_cell {
 };
 static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
 #define WIRE_CELL_BYTES 64 /* between two of them */
+#define WIRE_CELLS_MOST 64 /* of one account: more than there are groups */
 
-#define WIRE_ACCOUNTS_MAX   (1u << 26)
-#define WIRE_ACCOUNTS_FIRST (1u << 13) /* mapped at the start; windows double */
+/* Bytes that a thread may add to the heap, or free, before others know. */
+#define WIRE_PENDING_MOST (4 << 10)
+
+/* Accounts are mapped in windows, the first at the start. Each has twice as many accounts as the
+ * one before. The number of an account has 26 bits (WIRE_SLOT_ACCOUNT). */
+#define WIRE_ACCOUNTS_WINDOWS     13
+#define WIRE_ACCOUNTS_WINDOW_BITS 13
+#define WIRE_ACCOUNTS_FIRST       (1u << WIRE_ACCOUNTS_WINDOW_BITS)
+
+/* The number of the first account of a window: how many the windows before it have. */
+static inline uint32_t wire_accounts_before(unsigned window)
+{
+    return WIRE_ACCOUNTS_FIRST * ((1u << window) - 1);
+}
+#define WIRE_ACCOUNTS_MAX wire_accounts_before(WIRE_ACCOUNTS_WINDOWS)
+
+/* The window of an account. */
+static inline size_t wire_accounts_window(uint32_t number)
+{
+    size_t highest_bit = 31u ^ (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
+    return highest_bit - WIRE_ACCOUNTS_WINDOW_BITS;
+}
+
+/* The size of a window. */
+static inline size_t wire_accounts_bytes(unsigned window)
+{
+    return ((size_t)WIRE_ACCOUNTS_FIRST << window) * sizeof(struct wire_account);
+}
 
 /*
  * The block index. A part covers 2^WIRE_REGION_BITS addresses; its slots are for blocks that begin

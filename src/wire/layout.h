@@ -154,10 +154,19 @@ struct wire_module {
 };
 static_assert(sizeof(struct wire_module) == 64, "wire ABI");
 
+/* Memory that the recorder has mapped for itself; size 0: none. */
 struct wire_own {
     _Atomic uint64_t start, size;
 };
-#define WIRE_OWN 56
+#define WIRE_OWN      56 /* of the process */
+#define WIRE_RING_OWN 2  /* of a thread: its state, and what it needs for Python frames */
+
+/* A collector that sees the size sees the start. */
+static inline void wire_own_set(struct wire_own *own, uint64_t start, uint64_t size)
+{
+    atomic_store_explicit(&own->start, start, memory_order_relaxed);
+    atomic_store_explicit(&own->size, size, memory_order_release);
+}
 
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
@@ -207,7 +216,7 @@ struct wire_totals {
     _Atomic uint32_t peak_epoch;          /* counts the peaks that were noted */
     _Atomic uint32_t peak_tick;           /* interval_peak_bytes is since this tick */
     _Atomic uint32_t total_owner;  /* the only thread that changes the heap now; 0: several */
-    _Atomic uint64_t unsure;       /* bytes that may be missing at a peak (wire_unsure) */
+    _Atomic uint64_t unsure;       /* bytes that may be missing at a peak (wire_unsure_add) */
     _Atomic uint32_t accounts_end; /* numbers from WIRE_ACCOUNT_USUAL to this are claimed, */
     _Atomic uint32_t spare_end;    /* and from WIRE_ACCOUNT_FIRST to this */
     /* Freed blocks of those that existed at the fork. */
@@ -330,7 +339,7 @@ struct wire_ring {
     _Alignas(64) _Atomic uint64_t read;    /* by the collector, after it is done with the words */
     _Alignas(64) _Atomic uint64_t stack;   /* by the program: an address of its thread's stack, */
     _Atomic uint64_t signal_stack; /* and of the one that it has for signals; 0: none is known */
-    _Alignas(64) struct wire_own own[2]; /* by the program: as in the header, for its thread */
+    _Alignas(64) struct wire_own own[WIRE_RING_OWN]; /* by the program */
     /* By the program: its accounts with changes, and the one whose row is being written: once
      * `written` has reached row_end, that row is in the ring and no longer in the account. */
     _Alignas(64) _Atomic uint32_t dirty; /* a list of accounts by their next_dirty; WIRE_LAST */
@@ -474,7 +483,7 @@ enum wire_request_kind {
     WIRE_EXITING, /* from the program, which waits for the answer */
     WIRE_SCAN,    /* scan for leaks now; answered by a text */
     /* run --mark-on. The collector knows the names, and searches the files. */
-    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program. Answered by wire_functions */
+    WIRE_FUNCTIONS,   /* text: a loaded file, "": the program; answered by wire_function[] */
     WIRE_LEFT_ALONE,  /* text: the file of a function that does not become a mark */
     WIRE_FIGURES,     /* answered by a wire_figures */
     WIRE_PYTHON_ENDS, /* its interpreter is about to free its objects; it waits, as at its exit */

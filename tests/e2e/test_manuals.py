@@ -142,13 +142,13 @@ def test_hooks_are_named(t):
 # The format
 
 def chunk_types():
-    found = re.findall(r"CHUNK_TYPE\('(.)', '(.)', '(.)', '(.)'\)", text_of("src/store/compressed_chunk.h"))
+    found = re.findall(r"CHUNK_TYPE\('(.)', '(.)', '(.)', '(.)'\)", text_of("src/store/chunk.h"))
     return ["".join(letters) for letters in found]
 
 
 def test_chunk_types_are_documented(t):
     types = chunk_types()
-    t.true("types in compressed_chunk.h", len(types) >= 11, types)
+    t.true("types in chunk.h", len(types) >= 11, types)
     headings = re.findall(r"^## ([A-Z]{4}):", text_of("docs/FORMAT.md"), re.MULTILINE)
     t.equal("headings of docs/FORMAT.md", sorted(headings), sorted(types))
     items = re.findall(r"^\.It Li ([A-Z]{4})$", text_of("docs/man/tidemark-format.5"), re.MULTILINE)
@@ -156,7 +156,7 @@ def test_chunk_types_are_documented(t):
 
 
 def test_version_is_documented(t):
-    version = re.search(r"#define FILE_VERSION\s+(\d+)", text_of("src/store/compressed_chunk.h")).group(1)
+    version = re.search(r"#define FILE_VERSION\s+(\d+)", text_of("src/store/chunk.h")).group(1)
     t.true("docs/FORMAT.md", text_of("docs/FORMAT.md").split("\n\n")[1].startswith("Version %s." % version))
     t.true("tidemark-format(5)", ".tide file, version %s\n" % version in text_of("docs/man/tidemark-format.5"))
 

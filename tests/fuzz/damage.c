@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "look.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/reader.h"
 #include "store/writer.h"
 

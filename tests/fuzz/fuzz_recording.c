@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "look.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/reader.h"
 #include "store/writer.h"
 

@@ -234,7 +234,8 @@ static void test_no_function_keeps_much(void **state)
     free(title);
     assert_int_equal(found_kept(MIB, &title), FINDING_RETAINED);
     assert_string_equal(
-        title, "main freed most of the 20.0 MiB that the allocator keeps, of 50.0 MiB resident");
+        title,
+        "main held most of the 20.0 MiB that the allocator keeps free, of 50.0 MiB resident");
     free(title);
 }
 

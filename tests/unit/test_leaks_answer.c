@@ -44,7 +44,7 @@ static void test_text(void **state)
         "indirect   540 B in 5 blocks from 2 stacks: only lost blocks point to them\n"
         "reachable  740 B in 74 blocks from 1 stack: something still points to them; 740 B of it "
         "grew through\n           the whole run; --all lists them\n"
-        "at exit    700 B in 7 blocks more were freed by destructors; "
+        "at exit    700 B in 7 blocks more were freed as the program ended; "
         "--freed-at-exit lists them\n"
         "ignored    60 B in 6 blocks by --ignore, not in the table\n"
         "\n"
@@ -85,7 +85,7 @@ static void test_text_when(void **state)
     q.query.since = NULL;
     q.older_ns = 0;
     text = print_of(leaky(), &q, TEXT);
-    expect_part(text, "at exit    700 B in 7 blocks of these were freed by destructors\n");
+    expect_part(text, "at exit    700 B in 7 blocks of these were freed as the program ended\n");
     expect_part(text, "1. freed at exit: 700 B in 7 blocks of 100 B\n"
                       "    first at 0 s, last at 1.500 s; thread main\n"
                       "    keep  app.c:30\n");

@@ -64,8 +64,8 @@ static uint64_t root(size_t word)
     uint32_t i = 0;
     while (i < made.blocks.count && made.blocks.items[i].address != AT(word))
         i++;
-    assert_true(i < made.blocks.count && made.blocks.items[i].size < made.roots);
-    return made.blocks.items[i].size;
+    assert_true(i < made.blocks.count && made.blocks.items[i].root < made.roots);
+    return made.blocks.items[i].root;
 }
 
 static void add(size_t word, size_t words)

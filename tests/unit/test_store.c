@@ -245,14 +245,10 @@ static void test_defaults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_one_process_of_several),
-        cmocka_unit_test(test_limit_of_size),
-        cmocka_unit_test(test_packed_rows),
-        cmocka_unit_test(test_read_from_disk),
-        cmocka_unit_test(test_unknown_chunks_are_skipped),
-        cmocka_unit_test(test_not_ours),
-        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_one_process_of_several),
+        cmocka_unit_test(test_limit_of_size),  cmocka_unit_test(test_packed_rows),
+        cmocka_unit_test(test_read_from_disk), cmocka_unit_test(test_unknown_chunks_are_skipped),
+        cmocka_unit_test(test_not_ours),       cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

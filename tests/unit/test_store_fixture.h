@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/reader.h"
 #include "store/rows.h"
 #include "store/writer.h"

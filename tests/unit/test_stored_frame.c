@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/stored_frame.h"
 
 static char *bytes_of(size_t size)

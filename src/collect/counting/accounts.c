@@ -5,44 +5,36 @@
 #include <sys/resource.h>
 
 #include "collect/counting/heap_peak.h"
+#include "collect/counting/shared_memory.h"
 #include "collect/counting/target.h"
 
-#define UNIT         sizeof(struct wire_account)
-#define CLAIMED_MOST 64    /* at most so many accounts are claimed for each that is used */
-#define ERA_SHARE_NS 16384 /* an era is at least this part of the run */
+#define ACCOUNT_BYTES   sizeof(struct wire_account)
+#define WINDOWS_LIMITED 4     /* windows if address space is limited: 15 MiB */
+#define CLAIMED_MOST    64    /* at most so many accounts are claimed for each that is used */
+#define ERA_SHARE_NS    16384 /* an era is at least this part of the run */
 
 /* --- memory ----------------------------------------------------------------------------------- */
-
-static unsigned window_of(uint32_t number)
-{
-    return 31 - (unsigned)__builtin_ctz(WIRE_ACCOUNTS_FIRST) -
-           (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
-}
-
-static size_t window_start(unsigned window)
-{
-    return (size_t)WIRE_ACCOUNTS_FIRST * ((1u << window) - 1);
-}
 
 void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_size)
 {
     struct rlimit limit;
-    unsigned windows = limited_space ? 4 : ACCOUNTS_WINDOWS;
+    unsigned windows = limited_space ? WINDOWS_LIMITED : WIRE_ACCOUNTS_WINDOWS;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
-        while (windows > 1 && *file_size + window_start(windows) * UNIT > limit.rlim_cur)
+        while (windows > 1 &&
+               *file_size + wire_accounts_before(windows) * ACCOUNT_BYTES > limit.rlim_cur)
             windows--;
     h->accounts_offset = *file_size;
-    h->accounts_limit = (uint32_t)window_start(windows);
+    h->accounts_limit = wire_accounts_before(windows);
     h->totals.accounts_end = WIRE_ACCOUNT_USUAL;
     h->totals.spare_end = WIRE_ACCOUNT_FIRST;
     h->totals.peak_epoch = 1;
     h->totals.peak_tick = 1;
-    *file_size += window_start(windows) * UNIT;
+    *file_size += wire_accounts_before(windows) * ACCOUNT_BYTES;
 }
 
 bool accounts_open(struct accounts *a, int fd, const struct wire_header *h)
 {
-    void *first = mmap(NULL, WIRE_ACCOUNTS_FIRST * UNIT, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+    void *first = mmap(NULL, wire_accounts_bytes(0), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                        (off_t)h->accounts_offset);
     *a = (struct accounts){.limit = h->accounts_limit};
     if (first == MAP_FAILED)
@@ -53,9 +45,9 @@ bool accounts_open(struct accounts *a, int fd, const struct wire_header *h)
 
 void accounts_release(struct accounts *a)
 {
-    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+    for (unsigned i = 0; i < WIRE_ACCOUNTS_WINDOWS; i++)
         if (a->windows[i])
-            munmap((void *)(uintptr_t)a->windows[i], ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT);
+            munmap((void *)(uintptr_t)a->windows[i], wire_accounts_bytes(i));
     vec_release(&a->ledger_accounts);
     vec_release(&a->shown_of);
     vec_release(&a->shown);
@@ -67,27 +59,17 @@ void accounts_drop_pages(const struct accounts *a)
 {
     if (a->met < ACCOUNTS_KEPT)
         return;
-    for (unsigned i = 0; i < ACCOUNTS_WINDOWS; i++)
+    for (unsigned i = 0; i < WIRE_ACCOUNTS_WINDOWS; i++)
         if (a->windows[i])
-            madvise((void *)(uintptr_t)a->windows[i], ((size_t)WIRE_ACCOUNTS_FIRST << i) * UNIT,
-                    MADV_DONTNEED);
+            madvise((void *)(uintptr_t)a->windows[i], wire_accounts_bytes(i), MADV_DONTNEED);
 }
 
-/* Maps it as the recorder does: from the window before, which is of the same file. */
 static bool window_map(struct accounts *a, unsigned window)
 {
-    size_t size = ((size_t)WIRE_ACCOUNTS_FIRST << window) * UNIT;
-    if (a->windows[window])
-        return true;
-    if (!window || !window_map(a, window - 1))
-        return false;
-    const char *last_page = a->windows[window - 1] + size / 2 - WIRE_PAGE;
-    char *copy = mremap((void *)(uintptr_t)last_page, 0, size + WIRE_PAGE, MREMAP_MAYMOVE);
-    if (copy == MAP_FAILED)
-        return false;
-    munmap(copy, WIRE_PAGE);
-    a->windows[window] = copy + WIRE_PAGE;
-    return true;
+    if (!a->windows[window] && window && window_map(a, window - 1))
+        a->windows[window] =
+            shared_memory_window(a->windows[window - 1], wire_accounts_bytes(window));
+    return a->windows[window];
 }
 
 struct wire_totals *accounts_totals(struct target *t)
@@ -103,10 +85,11 @@ const volatile struct wire_account *accounts_at(struct target *t, uint32_t numbe
         a->end = atomic_load_explicit(&accounts_totals(t)->accounts_end, memory_order_acquire);
     if (number < WIRE_ACCOUNT_FIRST || number >= a->end || number >= a->limit)
         return NULL;
-    if (!window_map(a, window_of(number)))
+    unsigned window = (unsigned)wire_accounts_window(number);
+    if (!window_map(a, window))
         return NULL;
-    unsigned window = window_of(number);
-    return (const volatile void *)(a->windows[window] + (number - window_start(window)) * UNIT);
+    return (const volatile void *)(a->windows[window] +
+                                   (number - wire_accounts_before(window)) * ACCOUNT_BYTES);
 }
 
 /* Threads claim accounts 32 at a time, and an account has less than 20 cells of half its size. All
@@ -165,11 +148,6 @@ static uint32_t *at_account(struct by_account *table, uint32_t number)
     return &table->items[number];
 }
 
-static uint32_t *ledger_account_of(struct accounts *a, uint32_t number)
-{
-    return at_account(&a->ledger_accounts, number);
-}
-
 uint32_t accounts_known(const struct accounts *a, uint32_t number)
 {
     return number < a->ledger_accounts.count ? a->ledger_accounts.items[number] : 0;
@@ -195,13 +173,13 @@ static uint32_t thread_of(const struct target *t, uint32_t owner)
  * found. */
 static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
 {
-    const struct by_account *met = &t->accounts.ledger_accounts;
-    if (number < met->count && met->items[number])
-        return met->items[number];
+    uint32_t met = accounts_known(&t->accounts, number);
+    if (met)
+        return met;
     const volatile struct wire_account *a = t->accounts.frozen.is ? NULL : accounts_at(t, number);
     if (!a)
         return 0;
-    uint32_t node = a->node, owner = a->owner, *known = ledger_account_of(&t->accounts, number);
+    uint32_t node = a->node, owner = a->owner;
     enum stack_state state;
     if (owner & WIRE_ACCOUNT_OTHERS)
         return 0;
@@ -211,10 +189,11 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
         node = 0;
         state = STACK_INCOMPLETE;
     }
-    *known = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    met = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    *at_account(&t->accounts.ledger_accounts, number) = met;
     if (++t->accounts.met % ACCOUNTS_KEPT == 0)
         accounts_drop_pages(&t->accounts);
-    return *known;
+    return met;
 }
 
 bool accounts_site(struct target *t, uint32_t number, uint32_t *site)
@@ -271,8 +250,9 @@ static void take_row(struct target *t, uint32_t thread, uint32_t number,
 {
     if (is_empty(columns))
         return;
-    if (number < t->accounts.ledger_accounts.count && t->accounts.ledger_accounts.items[number]) {
-        apply(t, number, t->accounts.ledger_accounts.items[number], thread, columns);
+    uint32_t known = accounts_known(&t->accounts, number);
+    if (known) {
+        apply(t, number, known, thread, columns);
         return; /* its own, and seen before: the account need not be read */
     }
     const volatile struct wire_account *a = accounts_at(t, number);
@@ -280,7 +260,7 @@ static void take_row(struct target *t, uint32_t thread, uint32_t number,
         return;
     uint32_t owner = a->owner, of = owner & WIRE_ACCOUNT_OTHERS ? a->node : number;
     t->accounts.rows_of_others += owner & WIRE_ACCOUNT_OTHERS ? 1 : 0;
-    uint32_t known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
+    known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
     if (known) {
         apply(t, of, known, thread, columns);
         return;

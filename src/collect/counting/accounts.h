@@ -23,8 +23,7 @@ struct target;
 struct reader;
 struct block;
 
-#define ACCOUNTS_WINDOWS 13
-#define ACCOUNTS_KEPT    (1u << 17) /* accounts that were read and are still mapped: 16 MiB */
+#define ACCOUNTS_KEPT (1u << 17) /* accounts that were read and are still mapped: 16 MiB */
 
 /* What happened at an account since its last row, and was already added to the ledger. */
 struct shown_row {
@@ -54,7 +53,7 @@ struct frozen {
 };
 
 struct accounts {
-    const char *windows[ACCOUNTS_WINDOWS];
+    const char *windows[WIRE_ACCOUNTS_WINDOWS];
     uint32_t limit;
     /* All account numbers below this one are known to be claimed. */
     uint32_t end;

@@ -509,7 +509,8 @@ static void look_in_part(struct block_reading *k, const struct wire_index_part *
     }
 }
 
-/* A block with a stored size whose size does not fit into its slot may begin far before the address. */
+/* A block with a stored size whose size does not fit into its slot may begin far before the
+ * address. */
 static void look_for_wide(struct block_reading *k, uint64_t address)
 {
     const struct target *t = k->target;

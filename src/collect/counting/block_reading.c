@@ -2,6 +2,7 @@
 
 #include "collect/counting/target.h"
 
+/* Limits in case the program has overwritten the numbers. */
 #define PARTS_MOST (1u << 18)
 #define WIDE_MOST  (1u << 26)
 

@@ -165,10 +165,11 @@ static void find_heads(struct target *t)
     }
 }
 
-#define LOOKS 8
-/* How long to wait for threads that have not noticed the end of an interval,. */
+/* How long an interval may stay open for a thread that has not noticed its end, and for one that is
+ * just reporting what it counted before. */
 #define PATIENCE_NS 50000000
-#define TELLING_NS  1000000000 /* and for those that are just reporting what they did before */
+#define TELLING_NS  1000000000
+#define TRIES       8 /* readings of the accounts, while threads are reporting */
 
 /* Is it better to read the accounts later? Only for a single thread: what several threads report
  * about one block must be read in about the order in which it happened. Only the last boundary may
@@ -198,7 +199,7 @@ static bool puts_off(const struct target *t, size_t i, uint64_t now_ns)
 static bool read_accounts(struct target *t, uint32_t tick)
 {
     bool again = true;
-    for (unsigned tries = 0; tries < LOOKS && again; tries++) {
+    for (unsigned tries = 0; tries < TRIES && again; tries++) {
         again = false;
         target_meet_rings(t);
         for (size_t i = 0; i < t->readers.count; i++) {

@@ -4,10 +4,6 @@
 
 #include "collect/counting/target.h"
 
-#define CELLS_MOST 64 /* of one account: more than there are groups */
-/* record/count.c: what a thread may not have reported of its total. */
-#define PENDING_BYTES (8u << 10)
-
 /* --- when the heap is at its peak ------------------------------------------------------------- */
 
 void heap_peak_watch(struct target *t, uint64_t now_ns)
@@ -22,7 +18,8 @@ void heap_peak_watch(struct target *t, uint64_t now_ns)
     t->profile.peak_time_ns = now_ns;
     for (size_t i = 0; i < t->readers.count; i++)
         rings += t->readers.items[i].at != 0;
-    t->profile.peak_skew_bytes = rings > 1 ? (uint64_t)rings * PENDING_BYTES : 0;
+    /* A thread may not have reported so much of what it added, and as much of what it freed. */
+    t->profile.peak_skew_bytes = rings > 1 ? (uint64_t)rings * 2 * WIRE_PENDING_MOST : 0;
 }
 
 void heap_peak_end_interval(struct target *t, uint32_t tick)
@@ -84,7 +81,7 @@ static void take_sizes(struct bucket_rows *rows, const struct wire_cell *cell, u
 
 static void take_cells(struct target *t, uint32_t first, uint32_t site)
 {
-    unsigned left = CELLS_MOST;
+    unsigned left = WIRE_CELLS_MOST;
     for (uint32_t n = first; n && left; left--) {
         const volatile char *unit = (const volatile char *)accounts_at(t, n / 2);
         if (!unit)

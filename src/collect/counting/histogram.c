@@ -51,13 +51,6 @@ struct histogram_cell *histogram_make(struct histogram *h, uint64_t key)
     return cell;
 }
 
-void histogram_remove(struct histogram *h, enum histogram_of of, uint32_t site, unsigned bucket,
-                      uint64_t count, uint64_t bytes)
-{
-    if (place(h, histogram_key(of, site, bucket))->key)
-        histogram_add(h, of, site, bucket, -count, -bytes);
-}
-
 void histogram_rows(const struct histogram *h, enum histogram_of of, struct bucket_rows *out)
 {
     for (size_t i = 0; i <= h->mask; i++) {

@@ -35,9 +35,6 @@ struct histogram {
 
 /* The cell of a key, added if there is none. */
 struct histogram_cell *histogram_make(struct histogram *h, uint64_t key);
-/* Subtracts counts that were added before. */
-void histogram_remove(struct histogram *h, enum histogram_of of, uint32_t site, unsigned bucket,
-                      uint64_t count, uint64_t bytes);
 void histogram_init(struct histogram *h);
 /* Appends the cells of one kind, unsorted. */
 void histogram_rows(const struct histogram *h, enum histogram_of of, struct bucket_rows *out);

@@ -2,11 +2,12 @@
  * late_samples: counts a sample in the interval in which it was taken.
  *
  * The collector reads the kernel's samples one pass later than what the program counts itself, and
- * a mark ends its interval as soon as it is read. A sample that was taken before the mark would then
- * count as if it came after it. The samples of the program's own timers are read before the marks of
- * the same pass, so they would count too early. Both are kept in a list, and added to the rows of
- * their interval when the pass has ended the intervals. Of the kernel's samples only those before a
- * mark are: other intervals are a scale for the time, and a sample may be one pass too late there.
+ * a mark ends its interval as soon as it is read. A sample that was taken before the mark would
+ * then count as if it came after it. The samples of the program's own timers are read before the
+ * marks of the same pass, so they would count too early. Both are kept in a list, and added to the
+ * rows of their interval when the pass has ended the intervals. Of the kernel's samples only those
+ * before a mark are: other intervals are a scale for the time, and a sample may be one pass too
+ * late there.
  *
  * Threads: the collector's. No errors.
  */

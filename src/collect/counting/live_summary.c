@@ -204,8 +204,8 @@ static void sort_few(struct live_row *rows, size_t count)
     }
 }
 
-/* Returns a copy of the rows in order, with room for one more, and frees `rows`. `sites` is the number
- * of all sites. Most have few rows, so it first counts how many each one has. */
+/* Returns a copy of the rows in order, with room for one more, and frees `rows`. `sites` is the
+ * number of all sites. Most have few rows, so it first counts how many each one has. */
 static struct live_row *sorted_rows(struct live_row *rows, size_t count, size_t sites)
 {
     uint32_t *ends = xcalloc(sites + 1, sizeof *ends); /* of each site, in the new order */

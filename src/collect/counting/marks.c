@@ -121,7 +121,7 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
 void marks_add(struct target *t, const char *label, uint64_t now_ns)
 {
     struct pending_mark mark = {.label = 0};
-    target_boundary(t, now_ns);
+    target_boundary_kept(t, now_ns);
     mark.tick = t->tick;
     stamp_take(t, now_ns, &mark.stamp);
     mark.stamp.time_ns = now_ns;
@@ -129,12 +129,11 @@ void marks_add(struct target *t, const char *label, uint64_t now_ns)
         strpool_add(&t->marks.labels, "");
     mark.label = strpool_add(&t->marks.labels, label);
     *vec_push(&t->marks.pending) = mark;
-    vec_last(&t->boundaries)->marked = true;
 }
 
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept)
 {
-    *kept = b->programs || b->marked;
+    *kept = b->programs || b->kept;
     for (size_t i = 0; i < t->marks.unloads.count; i++)
         if (t->marks.unloads.items[i] == b->tick + 1) {
             t->marks.unloads.items[i] = *vec_last(&t->marks.unloads);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/err.h"
+#include "collect/counting/shared_memory.h"
 #include "machine/page.h"
 
 #define LATE           UINT8_MAX
@@ -73,21 +74,12 @@ void program_stacks_release(struct program_stacks *s)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Maps it as the recorder does (record/stack_tree.c): from the window before, which is of the same
- * file. */
 static bool window_map(struct program_stacks *s, unsigned window)
 {
-    size_t size = (size_t)8 << (WIRE_WINDOW_BITS + window);
-    if (s->windows[window])
-        return true;
-    const char *before = (const char *)s->windows[window - 1];
-    void *last_page = (void *)(uintptr_t)(before + size / 2 - WIRE_PAGE);
-    char *copy = mremap(last_page, 0, size + WIRE_PAGE, MREMAP_MAYMOVE);
-    if (copy == MAP_FAILED)
-        return false;
-    munmap(copy, WIRE_PAGE);
-    s->windows[window] = (const void *)(copy + WIRE_PAGE);
-    return true;
+    if (!s->windows[window])
+        s->windows[window] = (const void *)shared_memory_window(
+            (const void *)s->windows[window - 1], (size_t)8 << (WIRE_WINDOW_BITS + window));
+    return s->windows[window];
 }
 
 /* A slot in a window that is mapped. */

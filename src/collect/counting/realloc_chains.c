@@ -19,12 +19,12 @@
  * or was allocated at another time. */
 struct chain_link {
     uint64_t address, size;
-    uint64_t left;           /* sum of the sizes of all blocks that it freed */
-    uint32_t birth;          /* of the block */
-    uint32_t row;            /* index into realloc_chains.rows */
-    uint32_t realloc_chains; /* number of growths so far */
-    uint32_t factor;         /* of the last growth */
-    uint32_t serial;         /* number of the last growth */
+    uint64_t left;    /* sum of the sizes of all blocks that it freed */
+    uint32_t birth;   /* the block's era */
+    uint32_t row;     /* index into realloc_chains.rows */
+    uint32_t growths; /* number of growths so far */
+    uint32_t factor;  /* the last growth's new size, in FACTOR_ONE-ths of its old size */
+    uint32_t serial;  /* number of the last growth */
 };
 
 static inline struct chain_link *set_of(const struct realloc_chains *c, uint64_t address)
@@ -120,7 +120,7 @@ static void step(struct realloc_chains *c, const struct fresh *f, const struct b
     link->size = f->size;
     link->left += moved;
     link->birth = f->birth;
-    link->realloc_chains++;
+    link->growths++;
     link->factor = factor;
     link->serial = ++c->serial;
     struct chain_figures *of = &c->rows.items[link->row].of;
@@ -132,7 +132,7 @@ static void step(struct realloc_chains *c, const struct fresh *f, const struct b
     of->copied_bytes += moved;
     if (of->unit_bytes != 1)
         of->unit_bytes = common_divisor(f->size, of->unit_bytes);
-    raise_to(&of->longest, link->realloc_chains);
+    raise_to(&of->longest, link->growths);
     raise_to(&of->largest_bytes, f->size);
     raise_to(&of->transient_bytes, f->size + moved);
     raise_to(&of->left_bytes, link->left);

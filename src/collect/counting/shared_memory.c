@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "wire/layout.h"
 
 int shared_memory_new(size_t size, size_t mapped, void **memory)
 {
@@ -21,4 +24,14 @@ int shared_memory_new(size_t size, size_t mapped, void **memory)
     int code = -errno;
     close(fd);
     return code;
+}
+
+char *shared_memory_window(const void *before, size_t size)
+{
+    const char *last_page = (const char *)before + size / 2 - WIRE_PAGE;
+    char *copy = mremap((void *)(uintptr_t)last_page, 0, size + WIRE_PAGE, MREMAP_MAYMOVE);
+    if (copy == MAP_FAILED)
+        return NULL;
+    munmap(copy, WIRE_PAGE);
+    return copy + WIRE_PAGE;
 }

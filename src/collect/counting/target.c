@@ -20,14 +20,14 @@
 /* In the first memory. One that no thread has taken costs address space only, unless the program
  * locks its memory; a thread that needs another waits for us. */
 #define RINGS_FIRST      16
-#define RINGS_LIMITED    4     /* the same if address space is limited */
-#define RINGS_MAX        512   /* in one request */
-#define BOUNDARIES_MAX   65536 /* in one pass */
-#define MODULES_BYTES    (1u << 20)
-#define PYTHON_LARGE     (1u << 26)
-#define PYTHON_SMALL     (1u << 21)
-#define FIRST_STAMP_NS   2000000
-#define DESCRIPTORS_KEPT 8
+#define RINGS_LIMITED    4          /* the same if address space is limited */
+#define RINGS_MAX        512        /* in one request */
+#define BOUNDARIES_MAX   65536      /* in one pass */
+#define MODULES_BYTES    (1u << 20) /* room for about 8,000 files */
+#define PYTHON_LARGE     (1u << 26) /* room for some 100,000 code objects */
+#define PYTHON_SMALL     (1u << 21) /* the same if address space is limited */
+#define FIRST_STAMP_NS   2000000    /* between the first stamps */
+#define DESCRIPTORS_KEPT 8          /* not used for pidfds */
 #define PYTHON_ENDS_NS   1000000000 /* an interpreter hardly ever takes longer to end */
 
 /* There is room for all readers from the beginning: a pass has pointers to them. */
@@ -248,7 +248,6 @@ void target_free(struct target *t)
         close(t->pidfd);
     target_release_events(t);
     inherit_release(&t->inheritance);
-    address_set_release(&t->scan.loader);
     target_release_figures(t);
     python_codes_release(&t->python.codes);
     jit_names_release(&t->jit);
@@ -289,6 +288,12 @@ void target_boundary(struct target *t, uint64_t now_ns)
     add_boundaries(t, tick);
     *vec_push(&t->boundaries) = (struct boundary){.tick = tick, .time_ns = now_ns};
     t->tick = tick + 1;
+}
+
+void target_boundary_kept(struct target *t, uint64_t now_ns)
+{
+    target_boundary(t, now_ns);
+    vec_last(&t->boundaries)->kept = true;
 }
 
 /* There are no rings to be read before an interval ends. */
@@ -367,7 +372,7 @@ void target_own(const struct target *t, struct address_set *out)
     if (t->header)
         add_own(out, t->header->own, WIRE_OWN);
     for (size_t i = 0; i < t->readers.count; i++)
-        add_own(out, t->readers.items[i].ring->own, 2);
+        add_own(out, t->readers.items[i].ring->own, WIRE_RING_OWN);
     address_set_settle(out);
 }
 

@@ -7,9 +7,9 @@
  * target before it connects, or without ever connecting: then it has no shared memory (header is
  * NULL).
  *
- * Order of calls: target_new when the process connects; target_drain repeatedly; target_end once,
- * when the process has ended; then target_finish_stacks and target_finish, which make the profile
- * for the file.
+ * Order of calls: target_new_bare and target_attach when the process connects (target_new does
+ * both); target_drain repeatedly; target_end once, when the process has ended; then
+ * target_finish_stacks and target_finish, which make the profile for the file.
  */
 #ifndef TIDE_COLLECT_COUNTING_TARGET_H
 #define TIDE_COLLECT_COUNTING_TARGET_H
@@ -18,28 +18,28 @@
 #include <sys/types.h>
 
 #include "collect/counting/accounts.h"
-#include "collect/counting/eras.h"
 #include "collect/counting/block_index.h"
 #include "collect/counting/blocks.h"
+#include "collect/counting/eras.h"
 #include "collect/counting/inherit.h"
-#include "collect/counting/realloc_chains.h"
+#include "collect/counting/interval_log.h"
+#include "collect/counting/late_samples.h"
 #include "collect/counting/ledger.h"
+#include "collect/counting/live_summary.h"
 #include "collect/counting/mark_on.h"
 #include "collect/counting/marks.h"
-#include "collect/naming/naming.h"
 #include "collect/counting/pools.h"
-#include "collect/counting/program_stacks.h"
-#include "collect/naming/jit_names.h"
-#include "collect/naming/python_code.h"
 #include "collect/counting/program_mmaps.h"
+#include "collect/counting/program_stacks.h"
+#include "collect/counting/realloc_chains.h"
+#include "collect/counting/sampled_tree.h"
+#include "collect/counting/schedule.h"
+#include "collect/counting/untouched.h"
+#include "collect/naming/jit_names.h"
+#include "collect/naming/naming.h"
+#include "collect/naming/python_code.h"
 #include "collect/proc/address_set.h"
 #include "collect/proc/smaps.h"
-#include "collect/counting/schedule.h"
-#include "collect/counting/late_samples.h"
-#include "collect/counting/sampled_tree.h"
-#include "collect/counting/untouched.h"
-#include "collect/counting/live_summary.h"
-#include "collect/counting/interval_log.h"
 #include "store/recording.h"
 #include "wire/layout.h"
 #include "wire/routes.h"
@@ -72,7 +72,7 @@ struct boundary {
     /* The collector may wait a while for threads to report what they counted before it. */
     bool patient;
     bool programs; /* the program made it: it is a mark, unless the program says otherwise */
-    bool marked;   /* the boundary is a mark that was requested from outside */
+    bool kept;     /* the collector made it, and it is kept like a mark */
 };
 
 /* What not_recorded.c knows about the process. */
@@ -87,8 +87,8 @@ struct watched {
     unsigned libraries_readings; /* how often the collector read the list of its libraries */
 };
 
-/* The chunks of the file for a process that has ended (packing.c), and the figures that are needed
- * after its tables are freed. */
+/* The chunks of the file for a process that has ended (session/packing.h), and the figures that are
+ * needed after its tables are freed. */
 struct packed {
     bool figures, names;  /* the chunks of the figures, and of the names, are made */
     struct strbuf chunks; /* they have process number 0; the writer sets the number */
@@ -245,6 +245,8 @@ void target_meet_rings(struct target *t);
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
+/* The same for a moment that is kept like a mark: what happens after it is counted apart. */
+void target_boundary_kept(struct target *t, uint64_t now_ns);
 /* The tick that the program has reached. */
 static inline uint32_t target_tick(const struct target *t)
 {
@@ -295,28 +297,15 @@ uint64_t target_watched_peak(struct target *t);
 void target_watch_peak(struct target *t);
 /* Fills the nodes of target.profile. */
 void target_finish_stacks(struct target *t);
-/* Fills the rest of target.profile, except for names and for tables that may be too large to have twice: the sites stay in
- * target.ledger (ledger_site_at), and the rows in target.timeline. */
+/* Fills the rest of target.profile, except for names and for tables that may be too large to have
+ * twice: the sites stay in target.ledger (ledger_site_at), and the rows in target.timeline. */
 void target_finish(struct target *t);
-
-/* packing.c */
-/* Fills the sums in target.packed, after the process has ended. */
-void packing_count(struct target *t);
-/* Makes the chunks of the figures of a process that has ended, and frees the tables that they were
- * made from. Strings are added to `strings`, which must be those of the file. */
-void packing_figures(struct target *t, struct strpool *strings);
-/* Makes the remaining large chunks. Call it after packing_figures, when the names are known. */
-void packing_names(struct target *t, struct naming *naming, struct strpool *strings);
-/* Appends all chunks of a target to `out`, as those of process `number`; makes those that are not
- * made yet. Afterwards the profile has no figures and no code. */
-void packing_write(struct target *t, struct naming *naming, struct strpool *strings,
-                   uint32_t number, struct strbuf *out);
 
 /* target_command.c */
 void target_read_command(struct target *t);
 /* A forked process has its parent's arguments until it sets a title for ps, as servers do to tell
- * their workers apart. `stack_start` was read after this title: each exec chooses another one, so it
- * shows whether the process still runs the same program. */
+ * their workers apart. `stack_start` was read after this title: each exec chooses another one, so
+ * it shows whether the process still runs the same program. */
 void target_use_title(struct target *t, const struct strbuf *title, uint64_t stack_start);
 
 /* drain.c */

@@ -118,27 +118,16 @@ void target_finish_stacks(struct target *t)
     t->sampled.joined = sampled_tree_join(&t->sampled.stacks, &t->profile);
 }
 
-void target_finish(struct target *t)
+/* Says what the figures lack, and why. */
+static void add_notes(struct target *t)
 {
     struct profile *p = &t->profile;
-    ledger_histograms(&t->ledger, p);
-    untouched_finish(t);
-    realloc_chains_finish(t);
-    for (size_t i = 0; i < t->scan.results.count; i++)
-        live_summary_finish(&t->scan.results.items[i], t);
-    for (size_t i = 0; i < t->timeline.slices.count; i++)
-        *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
     if (t->unfollowed)
         *vec_push(&p->notes) = xasprintf(
             "%u child process%s could not reach the collector, for want of a file descriptor, "
             "because of a seccomp filter, or from another network namespace",
             t->unfollowed,
             t->unfollowed == 1 ? " was not recorded: it" : "es were not recorded: they");
-    if (t->python.state == WIRE_PYTHON_ON || t->python.state == WIRE_PYTHON_FULL)
-        p->python_version = t->python.version;
-    p->python_objects = p->python_version && t->python.objects_state == WIRE_OBJECTS_ON;
-    if (t->python.end_tick)
-        p->python_end = interval_log_find(&t->timeline, t->python.end_tick - 1);
     char *python = python_note(t->python.state, t->python.version);
     if (python)
         *vec_push(&p->notes) = python;
@@ -147,8 +136,6 @@ void target_finish(struct target *t)
                         : NULL;
     if (objects)
         *vec_push(&p->notes) = objects;
-    p->peak_bytes = t->ledger.peak_bytes;
-    p->peak_blocks = t->ledger.peak_blocks;
     char *frees = t->unannounced_frees == 1 ? xstrdup(", nor is 1 free of such a block")
                   : t->unannounced_frees    ? xasprintf(", nor are %llu frees of such blocks",
                                                         (unsigned long long)t->unannounced_frees)
@@ -179,4 +166,24 @@ void target_finish(struct target *t)
         *vec_push(&p->notes) = xasprintf(
             "%llu blocks were freed in a way that could not be seen; their addresses came up again",
             (unsigned long long)t->missed_frees);
+}
+
+void target_finish(struct target *t)
+{
+    struct profile *p = &t->profile;
+    ledger_histograms(&t->ledger, p);
+    untouched_finish(t);
+    realloc_chains_finish(t);
+    for (size_t i = 0; i < t->scan.results.count; i++)
+        live_summary_finish(&t->scan.results.items[i], t);
+    for (size_t i = 0; i < t->timeline.slices.count; i++)
+        *vec_push(&p->intervals) = t->timeline.slices.items[i].interval;
+    if (t->python.state == WIRE_PYTHON_ON || t->python.state == WIRE_PYTHON_FULL)
+        p->python_version = t->python.version;
+    p->python_objects = p->python_version && t->python.objects_state == WIRE_OBJECTS_ON;
+    if (t->python.end_tick)
+        p->python_end = interval_log_find(&t->timeline, t->python.end_tick - 1);
+    p->peak_bytes = t->ledger.peak_bytes;
+    p->peak_blocks = t->ledger.peak_blocks;
+    add_notes(t);
 }

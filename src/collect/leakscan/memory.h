@@ -43,8 +43,8 @@ struct memory {
     struct address_set written;
 };
 
-/* Returns 0, or a negative errno: the process may not be read, or is gone. `still`: its mappings, if
- * they have been read; or NULL. */
+/* Returns 0, or a negative errno: the process may not be read, or is gone. `still`: its mappings,
+ * if they have been read; or NULL. */
 int memory_map(struct memory *m, pid_t pid, const struct proc_still *still);
 void memory_find_resident(struct memory *m);
 /*
@@ -63,7 +63,8 @@ static inline const struct address_set *memory_there(const struct memory *m)
 const struct region *memory_at(const struct memory *m, uint64_t address);
 /* Reads the ranges into `out`, one after the other; zeros where nothing can be read. */
 void memory_read(void *memory, const struct address_range *spans, size_t count, char *out);
-/* The first part of a range whose pages are resident; an empty range at its end if there is none. */
+/* The first part of a range whose pages are resident; an empty range at its end if there is
+ * none. */
 struct address_range memory_next(void *memory, struct address_range range);
 /* Can the memory be read at all? Returns 0, or a negative errno. */
 int memory_try(const struct memory *m);

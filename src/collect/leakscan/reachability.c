@@ -9,11 +9,11 @@
 #include "collect/proc/glibc_layout.h"
 #include "machine/registers.h"
 
-#define BUFFER    (1u << 20)
-#define NEAR      256u /* a smaller gap is read together with what is beside it */
-#define AREA_GAP  (UINT64_C(1) << 20)
+#define BUFFER    (1u << 20)          /* bytes read at a time */
+#define NEAR      256u                /* a smaller gap is read together with what is beside it */
+#define AREA_GAP  (UINT64_C(1) << 20) /* a larger gap between blocks ends an area */
 #define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
-#define LOOKAHEAD 32
+#define LOOKAHEAD 32          /* lookups that wait for the cache at the same time */
 #define NONE      UINT32_MAX
 
 #define CELLS_LEAST 1024                /* cells of one area, at least */
@@ -407,7 +407,7 @@ unsigned reachability_threads(uint64_t bytes)
     return bytes / READ_BYTES < most ? (unsigned)(bytes / READ_BYTES) + 1 : most;
 }
 
-/* Divides the blocks into shares that take about the same time. Returns the number of their bytes. */
+/* Divides the blocks into shares that take about the same time. Returns the number of bytes. */
 static uint64_t divide(const struct reachability *f, struct reachability_notes *k)
 {
     uint32_t count = (uint32_t)f->blocks.count;
@@ -487,9 +487,9 @@ static void spread(struct reachability *f, unsigned from, unsigned to, uint64_t 
 {
     while (f->found.count) {
         struct reachability_block *b = &f->blocks.items[f->found.items[--f->found.count]];
-        const uint32_t *pointers = &f->pointers.items[b->size];
+        const uint32_t *pointers = &f->pointers.items[b->entry];
         if (root != NO_ROOT)
-            b->size = root;
+            b->root = root;
         for (uint32_t i = 1; i <= pointers[0]; i++) {
             uint32_t target = pointers[i] & ~REACHABILITY_PAST_END;
             struct reachability_block *t = &f->blocks.items[target];
@@ -534,7 +534,7 @@ void reachability_run(struct reachability *f)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < f->blocks.count; i++) {
-        f->blocks.items[i].size = at;
+        f->blocks.items[i].entry = at;
         at += 1 + f->pointers.items[at];
     }
     take_rooted(f);

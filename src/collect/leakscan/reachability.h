@@ -36,19 +36,21 @@
 typedef void reachability_read(void *context, const struct address_range *ranges, size_t count,
                                char *out);
 
-/* The first part of a range that holds anything but zeros, as far as is known without reading it; an
- * empty range at its end if none does. */
+/* The first part of a range that holds anything but zeros, as far as is known without reading it;
+ * an empty range at its end if none does. */
 typedef struct address_range reachability_next(void *context, struct address_range range);
 
-#define REACHABILITY_PAST_END                                                                      \
-    (UINT32_C(1) << 31) /* points one past the end: counts only if the block is an empty array */
+/* The pointer is one past the end of its target, and counts only if that is an empty array. */
+#define REACHABILITY_PAST_END (UINT32_C(1) << 31)
 
 struct reachability_block {
     uint64_t address : 48, state : 15; /* state: an enum reach */
     uint64_t empty : 1;                /* the block is an empty array */
-    /* The size in bytes, until reachability_run; during it, the index of the block's entry in
-     * `pointers`; after it, for lost and indirect blocks, the number of the root. */
-    uint64_t size;
+    union {
+        uint64_t size;  /* in bytes, until reachability_run */
+        uint64_t entry; /* during it: the index of the block's entry in `pointers` */
+        uint64_t root;  /* after it, of lost and indirect blocks: the number of the root */
+    };
 };
 
 /* A run of blocks with no large gaps between them. */
@@ -70,10 +72,9 @@ struct reachability {
     VEC(uint32_t) found; /* blocks that were reached, and whose pointers were not followed yet */
     uint64_t *rooted;    /* a bit for each block: roots point to it */
     VEC(uint32_t) ended; /* blocks for which a root points one past their end */
-    VEC(uint32_t)
     /* For each block: the number of its pointers, then their targets, perhaps with
      * REACHABILITY_PAST_END. */
-    pointers;
+    VEC(uint32_t) pointers;
     size_t roots; /* how many blocks are lost */
     reachability_read *read;
     /* Set it after reachability_ready, so that large blocks that were never touched take no time;

@@ -14,18 +14,16 @@
 #include "collect/proc/kernel_pointers.h"
 #include "machine/page.h"
 
-#define TRIES       50
+#define TRIES       50 /* how often threads are stopped, until none is in the middle of realloc */
 #define TRY_NAP_NS  200000
 #define LEAKS_LABEL "leaks"
 #define FORESEEN    (UINT64_C(1) << 24) /* blocks: a limit, in case the program reports nonsense */
 
-/* What a scan costs, in ns of processor time: to find out whether a page is shared; to read a byte
- * or a block, over all threads that read; to follow a block's pointers afterwards, and the part of
- * that which sums it up. */
-#define COST_PAGE  150
-#define COST_BYTE  1
-#define COST_BLOCK 100
-#define COST_REACH 75
+/* What a scan costs, in ns of processor time. */
+#define COST_PAGE  150 /* to find out whether a page is shared */
+#define COST_BYTE  1   /* to read a byte */
+#define COST_BLOCK 100 /* to read a block */
+#define COST_REACH 75  /* to follow a block's pointers afterwards, and to sum it up */
 #define PAGE       page_bytes()
 
 static uint64_t since_start_ns(const struct target *t)
@@ -59,13 +57,10 @@ static void mark_moment(struct scanning *s)
 {
     struct target *t = s->target;
     s->time_ns = since_start_ns(t);
-    if (s->kind == SCAN_ASKED) {
+    if (s->kind == SCAN_ASKED)
         marks_add(t, LEAKS_LABEL, s->time_ns);
-    } else if (s->kind == SCAN_EXIT) {
-        target_boundary(t, s->time_ns);
-        /* It is kept: changes after the scan are counted apart. */
-        vec_last(&t->boundaries)->marked = true;
-    }
+    else if (s->kind == SCAN_EXIT)
+        target_boundary_kept(t, s->time_ns);
     target_drain(t, s->time_ns);
     drain_counters(t);
     s->tick = s->kind == SCAN_END ? t->tick : t->tick - 1;
@@ -188,6 +183,12 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
     return true;
 }
 
+/* The cost of reading memory and blocks, on each of the threads that read. */
+static uint64_t reading_cost(uint64_t bytes, uint64_t blocks)
+{
+    return (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes);
+}
+
 static int refuse(struct scanning *s, uint64_t cost_ns, uint64_t blocks, struct err *err)
 {
     struct strbuf text = {0};
@@ -236,8 +237,8 @@ static int check_cost(struct scanning *s, struct err *err)
              bytes = address_set_bytes(&s->memory.resident);
     if (s->limit_ns == UINT64_MAX)
         return 0;
-    cost_ns = (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes) +
-              (blocks + s->older.items.count) * (COST_REACH + COST_BLOCK);
+    cost_ns =
+        reading_cost(bytes, blocks) + (blocks + s->older.items.count) * (COST_REACH + COST_BLOCK);
     if (cost_ns > s->limit_ns)
         vec_release(&s->older.items); /* recorded blocks come first */
     blocks += s->older.items.count;
@@ -253,8 +254,7 @@ static int check_cost(struct scanning *s, struct err *err)
     }
     if (!s->memory.only_written)
         blocks += block_index_count_inherited(t);
-    cost_ns += (bytes * COST_BYTE + blocks * COST_BLOCK) / reachability_threads(bytes);
-    cost_ns += blocks * COST_REACH;
+    cost_ns += reading_cost(bytes, blocks) + blocks * COST_REACH;
     if (cost_ns > s->limit_ns)
         return refuse(s, cost_ns, blocks, err);
     s->estimate_ns = cost_ns;
@@ -317,7 +317,7 @@ static void sum_without_reachability(struct scanning *s)
 static void find_older(struct scanning *s, const struct stopped_threads *h)
 {
     uint64_t rss = last_rss(s->target);
-    if (s->find_older && rss * COST_BYTE / reachability_threads(rss) <= s->limit_ns &&
+    if (s->find_older && reading_cost(rss, 0) <= s->limit_ns &&
         !s->find_older(s->older_context, h, &s->older))
         vec_release(&s->older.items);
 }
@@ -425,8 +425,8 @@ static bool is_lost(const struct reachability_block *b)
     return b->state == REACH_LOST || b->state == REACH_INDIRECT;
 }
 
-/* Older blocks have sums of their own. A recorded block that only a lost older block leads to counts as
- * reachable, because there is no row for the older block. */
+/* Older blocks have sums of their own. A recorded block that only a lost older block leads to
+ * counts as reachable, because there is no row for the older block. */
 static void sum_up_older(struct summing *k)
 {
     struct scanning *s = k->scanning;
@@ -442,7 +442,7 @@ static void sum_up_older(struct summing *k)
         o->lost_blocks += is_lost(seen);
         o->lost_bytes += is_lost(seen) ? bytes : 0;
         if (seen->state == REACH_LOST)
-            k->roots[seen->size].row = OLDER_ROOT;
+            k->roots[seen->root].row = OLDER_ROOT;
     }
 }
 
@@ -451,7 +451,7 @@ static void sum_up(struct summing *k, const struct reachability_block *seen,
 {
     struct scanning *s = k->scanning;
     enum reach reach = (enum reach)seen->state;
-    if (reach == REACH_INDIRECT && k->roots[seen->size].row == OLDER_ROOT)
+    if (reach == REACH_INDIRECT && k->roots[seen->root].row == OLDER_ROOT)
         reach = REACH_REACHABLE;
     struct block b = {.address = seen->address,
                       .size = of->size,
@@ -464,10 +464,10 @@ static void sum_up(struct summing *k, const struct reachability_block *seen,
         s->memory.residency ? untouched_of(&s->memory.resident, &k->span, b.address, b.size) : 0;
     uint32_t row = live_summary_add(k->live_summary, s->target, &b, reach, untouched);
     if (reach == REACH_LOST) {
-        k->roots[seen->size].row = row;
+        k->roots[seen->root].row = row;
     } else if (reach == REACH_INDIRECT) {
-        k->roots[seen->size].bytes += b.size;
-        k->roots[seen->size].blocks++;
+        k->roots[seen->root].bytes += b.size;
+        k->roots[seen->root].blocks++;
     }
 }
 

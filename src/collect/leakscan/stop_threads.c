@@ -19,7 +19,7 @@
 #include "machine/stopped.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* how long to wait for a thread to stop */
-#define YIELDS      64
+#define YIELDS      64                   /* checks without a nap: most threads stop at once */
 #define NAP_NS      50000
 #define REAP_SIGNAL SIGVTALRM /* nothing else here uses it */
 #define REAP_NS     5000000
@@ -78,10 +78,10 @@ static struct stopped_thread *thread_of(struct stopped_threads *h, pid_t tid)
 /* --- a program that executes another one meanwhile -------------------------------------------- */
 
 /*
- * A thread that executes a program waits until all other threads are gone. Those that we trace are gone
- * when we have reaped them. Meanwhile the kernel lets nobody begin to trace the waiting thread: the call
- * waits. So while we begin to trace threads, a timer interrupts that call again and again, and its
- * handler reaps. The kernel repeats the call afterwards.
+ * A thread that executes a program waits until all other threads are gone. Those that we trace are
+ * gone when we have reaped them. Meanwhile the kernel lets nobody begin to trace the waiting
+ * thread: the call waits. So while we begin to trace threads, a timer interrupts that call again
+ * and again, and its handler reaps. The kernel repeats the call afterwards.
  */
 static _Thread_local struct stopped_threads *volatile seizing;
 
@@ -91,8 +91,8 @@ static bool says_ended(const siginfo_t *what)
                             what->si_code == CLD_DUMPED);
 }
 
-/* Reaps a thread of ours that has ended. The first thread is left to those who wait for the process. The
- * kernel reports stops here too: those are left for has_stopped. */
+/* Reaps a thread of ours that has ended. The first thread is left to those who wait for the
+ * process. The kernel reports stops here too: those are left for has_stopped. */
 static bool reap_one(const struct stopped_threads *h, pid_t tid)
 {
     siginfo_t what = {0};
@@ -202,9 +202,10 @@ static int seize_new(struct stopped_threads *h, pid_t waiting, struct err *err)
 }
 
 /*
- * Has the thread stopped, or ended? A thread that ends while it is traced must be reaped by its tracer:
- * until then it is listed as one of the process, and the process can neither execute another program nor
- * end. Only the first thread is not reaped: that is for those who wait for the process.
+ * Has the thread stopped, or ended? A thread that ends while it is traced must be reaped by its
+ * tracer: until then it is listed as one of the process, and the process can neither execute
+ * another program nor end. Only the first thread is not reaped: that is for those who wait for the
+ * process.
  */
 static bool has_stopped(pid_t pid, struct stopped_thread *t)
 {

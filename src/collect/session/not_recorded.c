@@ -264,8 +264,8 @@ static void add_left_out(struct not_recorded *u, const char *path, enum left_out
         *vec_push(&u->left_out) = (struct left_out){xstrdup(path), why, 1};
 }
 
-/* Examines a child of an attached program. If it was only forked, it will connect. A program that it
- * executes has no recorder. */
+/* Examines a child of an attached program. If it was only forked, it will connect. A program that
+ * it executes has no recorder. */
 static void examine_executed(struct not_recorded *u, const struct target *parent, pid_t pid)
 {
     char exe[PATH_MAX];

@@ -9,9 +9,10 @@
  * - libraries whose calls of malloc are not hooked (unhooked_libraries.h)
  *
  * The last three are found in /proc, which the collector reads now and then while the processes
- * live. Recorded processes also say when they execute a program that cannot load the recorder. Other
- * children (setuid, or without tidemark's environment) that began and ended between two readings
- * are missed. A process that executed another program is recognised by its name until it is reaped.
+ * live. Recorded processes also say when they execute a program that cannot load the recorder.
+ * Other children (setuid, or without tidemark's environment) that began and ended between two
+ * readings are missed. A process that executed another program is recognised by its name until it
+ * is reaped.
  *
  * Threads: the session's one thread. Ownership: it owns its texts, except `only`.
  */

@@ -1,17 +1,16 @@
 /*
- * packing: makes a process that has ended take little more memory than it will take in the file.
- *
  * A build or a test suite has hundreds of processes, few of which live at the same time. When one
  * ends, its figures are complete: they become the chunks that the file will hold, and its tables
  * are freed. Its names may not be known by then, and notes about it may come at the very end, so
  * these chunks are made later. Only the addresses that need names are kept for them.
  */
+#include "collect/session/packing.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "collect/sampling/samples.h"
-#include "collect/counting/target.h"
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 #include "store/writer.h"
 
 #define WORTH_A_THREAD 20000 /* nodes: fewer are named in a few milliseconds */

@@ -122,7 +122,7 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
 /* If allocations are sampled, the mappings may take so much: 0.2 % of the run, or 2 ms. */
 #define SAMPLED_SHARE    500
 #define SAMPLED_LEAST_NS 2000000
-#define ENDINGS_MOST     16 /* processes that were read but not summed up; each keeps what was read */
+#define ENDINGS_MOST     16 /* processes that were read but not summed up; each keeps its data */
 
 /* What is done at the end of a process besides the scan, and what the scan may cost. */
 struct end_plan {
@@ -255,10 +255,8 @@ static void read_before_exit(struct session *s, struct client *v)
             session_report_work(s, "scanning for leaks", 0, 0);
         scan_read(&e->look);
     } else {
-        if (e->look.kind == SCAN_EXIT) {
-            target_boundary(t, now_ns);
-            vec_last(&t->boundaries)->marked = true; /* as scan_read does */
-        }
+        if (e->look.kind == SCAN_EXIT)
+            target_boundary_kept(t, now_ns); /* as scan_read does */
         target_drain(t, now_ns);
     }
     if (plan.footprint && s->options->no_scan)
@@ -292,9 +290,7 @@ static void read_before_python_frees(struct session *s, struct client *v)
     struct target *t = session_target(s, v->pid);
     if (t && t->header) {
         uint64_t now_ns = elapsed_ns(s) - t->start_ns;
-        target_boundary(t, now_ns);
-        /* The boundary is kept: what is freed from now on is counted apart. */
-        vec_last(&t->boundaries)->marked = true;
+        target_boundary_kept(t, now_ns);
         t->python.end_tick = t->tick;
         target_drain(t, now_ns);
         python_arenas_at_end(t, now_ns);

@@ -10,6 +10,7 @@
 #include "base/exit_status.h"
 #include "collect/proc/proc.h"
 #include "collect/session/output.h"
+#include "collect/session/packing.h"
 #include "collect/session/session_state.h"
 #include "store/writer.h"
 
@@ -122,19 +123,19 @@ static bool program_is_missing(const struct session *s)
            s->targets.count == 0;
 }
 
+static void add_default(struct recording *r, const struct recorded_default *d)
+{
+    *vec_push(&r->defaults) =
+        (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
+}
+
 /* Makes the bytes of the file. Moves what the targets have gathered into the recording. */
 static void compose(struct session *s, struct recording *r, struct strbuf *bytes)
 {
-    for (size_t i = 0; i < s->options->default_count; i++) {
-        const struct recorded_default *d = &s->options->defaults[i];
-        *vec_push(&r->defaults) =
-            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
-    }
-    for (size_t i = 0; i < s->not_recorded.suppressions.count; i++) {
-        const struct recorded_default *d = &s->not_recorded.suppressions.items[i];
-        *vec_push(&r->defaults) =
-            (struct recorded_default){d->kind, xstrdup(d->name), xstrdup(d->text)};
-    }
+    for (size_t i = 0; i < s->options->default_count; i++)
+        add_default(r, &s->options->defaults[i]);
+    for (size_t i = 0; i < s->not_recorded.suppressions.count; i++)
+        add_default(r, &s->not_recorded.suppressions.items[i]);
     r->strings = s->strings;
     s->strings = (struct strpool){0};
     writer_begin(bytes);

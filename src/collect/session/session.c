@@ -482,7 +482,35 @@ static int open_signals(void)
 /* What glibc keeps of the heap that is free: each process takes some hundred KiB for a moment. */
 #define KEPT_FREE_BYTES (4 << 20)
 
-/* Each living process takes a descriptor. */
+/* Starts the program, or attaches to it. Returns 0, or a negative errno; *status is then that of
+ * `tidemark run`. */
+static int start(struct session *s, int *status, struct err *err)
+{
+    const struct session_options *o = s->options;
+    if (o->attach_to) {
+        *status = 1;
+        return attached_begin(s, err);
+    }
+    struct launch launch = {.argv = o->argv,
+                            .library = o->library,
+                            .socket = s->socket.name,
+                            .key = s->socket.key,
+                            .only = o->only,
+                            .drop = o->on_full == WIRE_DROP,
+                            .inherited = &s->inherited,
+                            .prepare = session_open_samples,
+                            .context = s};
+    int code = launch_program(&launch, &s->program, err);
+    bool no_samples = !s->samples && (o->sampling.cpu_period_ns || o->sampling.fault_period);
+    bool no_room = code == -EMFILE || code == -ENFILE || code == -EAGAIN;
+    if (code)
+        *status = no_samples                            ? 125
+                  : code == -ENOENT || code == -ENOTDIR ? 127
+                  : no_room                             ? 125
+                                                        : 126;
+    return code;
+}
+
 int session_run(const struct session_options *o, struct session_result *result, struct err *err)
 {
     static struct session s;
@@ -510,35 +538,9 @@ int session_run(const struct session_options *o, struct session_result *result, 
     s.start_ns = monotonic_ns();
     s.checkpoints.apart_cost = o->sample_bytes ? CHECKPOINTS_APART_SAMPLED : CHECKPOINTS_APART_COST;
     s.start_unix_ns = clock_ns(CLOCK_REALTIME);
-    struct launch launch = {.argv = o->argv,
-                            .library = o->library,
-                            .socket = s.socket.name,
-                            .key = s.socket.key,
-                            .only = o->only,
-                            .drop = o->on_full == WIRE_DROP,
-                            .inherited = &s.inherited,
-                            .prepare = session_open_samples,
-                            .context = &s};
-    if (o->attach_to) {
-        code = attached_begin(&s, err);
-        result->status = 1;
-        if (code)
-            goto out;
-        goto started;
-    }
-    bool sampling_asked = o->sampling.cpu_period_ns || o->sampling.fault_period;
-    code = launch_program(&launch, &s.program, err);
-    if (code && sampling_asked && !s.samples) {
-        result->status = 125;
+    code = start(&s, &result->status, err);
+    if (code)
         goto out;
-    }
-    if (code) {
-        result->status = code == -ENOENT || code == -ENOTDIR                     ? 127
-                         : code == -EMFILE || code == -ENFILE || code == -EAGAIN ? 125
-                                                                                 : 126;
-        goto out;
-    }
-started:
     /* Sleeps of a fraction of a millisecond must not take longer. This is set only now because a
      * child would inherit it. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
@@ -553,20 +555,7 @@ started:
     if (s.samples && !o->launcher && (!o->only || session_is_wanted(&s, s.program, NULL)))
         samples_begin(s.samples, session_add_target(&s, s.program, false));
     record(&s);
-    if (s.samples) {
-        samples_drain(s.samples, true);
-        samples_count_lost(s.samples);
-    }
-    if (o->all && s.targets.count && samples_unwatched(s.samples))
-        *vec_push(&s.targets.items[0]->profile.notes) =
-            xasprintf("%u processes could not be watched, or not all of their threads; raise the "
-                      "limit on descriptors (ulimit -n)",
-                      samples_unwatched(s.samples));
-    for (size_t i = 0; i < s.live.count && o->all; i++) { /* they go on without us */
-        samples_count(s.live.items[i]);
-        samples_end(s.samples, s.live.items[i]);
-        samples_settle(s.live.items[i]);
-    }
+    session_finish_samples(&s);
     if (s.attached.state == FAILED) {
         code = s.attached.code;
         *err = s.attached.err;

@@ -1,4 +1,4 @@
-/* Opens CPU samples and page faults of a session at its start. */
+/* CPU samples and page faults of a session: opens them at its start, reads the last at its end. */
 #include <errno.h>
 
 #include "collect/session/session_state.h"
@@ -39,4 +39,24 @@ int session_open_samples(void *context, pid_t pid, struct err *err)
     samples_count(&none);
     s->before = none.profile.sampling;
     return 0;
+}
+
+void session_finish_samples(struct session *s)
+{
+    if (s->samples) {
+        samples_drain(s->samples, true);
+        samples_count_lost(s->samples);
+    }
+    if (!s->options->all)
+        return;
+    if (s->targets.count && samples_unwatched(s->samples))
+        *vec_push(&s->targets.items[0]->profile.notes) =
+            xasprintf("%u processes could not be watched, or not all of their threads; raise the "
+                      "limit on descriptors (ulimit -n)",
+                      samples_unwatched(s->samples));
+    for (size_t i = 0; i < s->live.count; i++) {
+        samples_count(s->live.items[i]);
+        samples_end(s->samples, s->live.items[i]);
+        samples_settle(s->live.items[i]);
+    }
 }

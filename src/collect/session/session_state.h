@@ -118,6 +118,8 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name);
 /* In session_samples.c. Called while the process that is to become the program waits. `context`:
  * the session. */
 int session_open_samples(void *context, pid_t pid, struct err *err);
+/* Reads the last samples, also of processes that go on without us. */
+void session_finish_samples(struct session *s);
 
 /* clients.c */
 void session_answer_clients(struct session *s);

@@ -1,6 +1,6 @@
 /*
- * compressed_chunk: how a .tide file is divided. docs/FORMAT.md describes what is inside each
- * chunk.
+ * chunk: how a .tide file is divided into chunks, each compressed and with a checksum.
+ * docs/FORMAT.md describes what is inside them.
  *
  *   file  = "tidemark" version:u32 0:u32 chunk*
  *   chunk = type:u32 process:u32 stored:u32 raw:u32 checksum:u64 payload[stored]
@@ -12,8 +12,8 @@
  * Ownership: chunk_source_release frees; the caller keeps the descriptor. Errors: a negative errno
  * and a sentence.
  */
-#ifndef TIDE_STORE_COMPRESSED_CHUNK_H
-#define TIDE_STORE_COMPRESSED_CHUNK_H
+#ifndef TIDE_STORE_CHUNK_H
+#define TIDE_STORE_CHUNK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "store/compressed_chunk.h"
+#include "store/chunk.h"
 
 #include <assert.h>
 #include <errno.h>
