@@ -95,6 +95,9 @@ static void *map(size_t size, int flags, int fd, uint64_t offset)
         }
     }
     note_large((uintptr_t)p, size);
+    /* Otherwise the kernel would write it to a core dump, and make all pages of it for that which
+     * are not there yet. */
+    sys_call(SYS_madvise, p, (long)size, (long)MADV_DONTDUMP);
     return (void *)p;
 }
 

@@ -1,5 +1,6 @@
 """The recorder is a guest in the program: what the program sees and does is the same with it as without."""
 import os
+import re
 import struct
 import subprocess
 
@@ -61,6 +62,15 @@ def test_closing_all_descriptors(t):
     t.equal("before_close", t.total(live, "before_close"), (48000, 1000))
     t.equal("after_close", t.total(live, "after_close"), (2400000, 100000))
     t.equal("in_new_thread", t.total(live, "in_new_thread"), (192, 2))
+
+
+def test_core_dumps_leave_out_our_memory(t):
+    """The kernel would write all of it, and first make the pages that nobody has touched."""
+    t.record("/bin/cat", "/proc/self/smaps")
+    ours = re.findall(r"/memfd:tidemark.*\nSize: +(\d+) kB\n[^/]*?^VmFlags:(.*)$", t.stdout, re.M)
+    large = [(size, flags) for size, flags in ours if int(size) > 16]
+    t.true("large shared mappings", len(large) > 2, ours)
+    t.equal("those that would be written", [(size, flags) for size, flags in large if "dd" not in flags.split()], [])
 
 
 def with_oracle(t, *argv, opts=()):
