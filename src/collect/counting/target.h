@@ -37,6 +37,7 @@
 #include "collect/counting/schedule.h"
 #include "collect/counting/late_samples.h"
 #include "collect/counting/sampled_tree.h"
+#include "collect/counting/thread_numbers.h"
 #include "collect/counting/untouched.h"
 #include "collect/counting/live_summary.h"
 #include "collect/counting/interval_log.h"
@@ -119,6 +120,7 @@ struct segment {
 
 struct target {
     pid_t pid;
+    struct thread_numbers thread_numbers;
     int pidfd;
     int fd;
     dev_t exe_device; /* the program file, to notice when it changes */

@@ -164,6 +164,24 @@ bool proc_read_status(pid_t pid, struct proc_status *out)
     return known;
 }
 
+uint32_t proc_thread_inside(pid_t pid, pid_t tid)
+{
+    struct strbuf text = {0};
+    char name[48];
+    snprintf(name, sizeof name, "task/%d/status", (int)tid);
+    uint32_t last = 0;
+    if (proc_read_all(pid, name, &text) == 0) {
+        const char *line = strstr(text.data, "\nNSpid:");
+        char *rest = line ? text.data + (line + 1 - text.data) : NULL;
+        char *words = rest ? strtok_r(rest, "\n", &rest) : NULL;
+        /* One number for each namespace, down to its own. */
+        for (char *word; words && (word = strtok_r(words, "\t ", &words));)
+            last = (uint32_t)strtoul(word, NULL, 10);
+    }
+    strbuf_release(&text);
+    return last;
+}
+
 unsigned proc_filters(pid_t pid)
 {
     struct proc_status status;

@@ -82,6 +82,9 @@ bool proc_read_exe(pid_t pid, char *out, size_t size);
  */
 unsigned proc_filters(pid_t pid);
 
+/* The number that a thread has in its own pid namespace; 0: not known. */
+uint32_t proc_thread_inside(pid_t pid, pid_t tid);
+
 /* How many threads a process has; 0: not known. The cheapest way to learn it. */
 unsigned proc_count_threads(pid_t pid);
 /* Opens the folder of a process's threads, for proc_next_number and closedir. NULL and errno:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/counting/inherit.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/timer_samples.h"
@@ -62,6 +63,7 @@ static void answer_hello(struct session *s, struct client *v)
         target_read_program(t);
     else
         session_begin_target(s, t);
+    thread_numbers_begin(&t->thread_numbers, t->pid, v->request.pid_inside);
     attached_hello(s, t);
     t->inheritance.unknown = t->forked = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
@@ -83,6 +85,7 @@ static void answer_hello(struct session *s, struct client *v)
     if (o->cpu_timer_ns)
         timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
     stamp_if_due(t, 0); /* it waits for our answer, so even the shortest run gets one */
+    t->header->clock_ns = monotonic_ns();
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* the memory stays mapped */
     t->fd = -1;
@@ -127,6 +130,9 @@ void session_answer_clients(struct session *s)
 {
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
+        struct target *asks = session_target(s, v.pid);
+        if (asks)
+            v.request.thread = thread_numbers_outside(&asks->thread_numbers, v.request.thread);
         if (v.request.kind == WIRE_HELLO) {
             request_finish_endings(s); /* a child inherits what its parent has */
             /* End those that ended before this one began: they must not overlap in time. */
