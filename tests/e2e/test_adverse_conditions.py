@@ -169,6 +169,12 @@ def test_small_limits(t, limit):
     exact(t, record(t, ("prlimit", "--" + limit), *known(t)))
 
 
+def test_limit_on_processor_time(t):
+    """A soft one is for each process. The collector may need more than the program: if it died, so would the recording."""
+    record(t, ("prlimit", "--cpu=1000:2000"), "/bin/sh", "-c", 'grep "cpu time" /proc/$PPID/limits; ulimit -S -t', status=0)
+    t.equal("limits of the collector and of the program", t.stdout.split()[3:5] + t.stdout.split()[-1:], ["2000", "2000", "1000"])
+
+
 def test_what_the_program_inherits(t):
     """The collector's own limits and ignored signals are not handed on; those of its parent are."""
     program = t.build("process_state.c", "-O1")
