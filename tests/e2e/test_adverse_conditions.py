@@ -392,6 +392,19 @@ def test_no_shared_memory_directory(t):
     exact(t, record(t, ("unshare", "-m", "sh", "-c", hide, "sh"), *known(t)))
 
 
+def test_program_that_nobody_may_read(t):
+    """Its child has allocated nothing when the program ends, and its environment cannot be read: it is waited for all the same."""
+    if not as_root():
+        return
+    os.chown(t.dir, NOBODY, NOBODY)
+    profile = record(t, AS_NOBODY, t.build("undumpable.c", "-O1"))
+    report = t.report(profile)
+    t.equal("before", t.total(report, "before"), (64000, 1000))
+    t.equal("processes", len(report["processes"]), 2)
+    child = report["processes"][-1]["pid"]
+    t.equal("in_child", t.total(t.report(profile, "live", "--process", str(child)), "in_child"), (16000, 500))
+
+
 def test_no_proc(t):
     """In a chroot, say: one line says so, before the program runs."""
     if not as_root():

@@ -46,6 +46,7 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
     uint64_t stack_start = field[CODE_START] ? field[STACK_START] : 0;
     *out = (struct proc_state){.state = close[2],
                                .ppid = (uint32_t)field[4],
+                               .group = (uint32_t)field[5],
                                .flags = field[9],
                                .minor_faults = field[10],
                                .major_faults = field[MAJOR_FAULTS],

@@ -21,7 +21,7 @@ struct proc_memory {
 struct proc_state {
     char name[16];
     char state; /* as ps shows it: 'Z' is a zombie */
-    uint32_t ppid;
+    uint32_t ppid, group; /* its parent and its process group */
     uint64_t flags; /* PROC_KERNEL_THREAD and others */
     uint64_t minor_faults, major_faults;
     uint64_t user_ticks, system_ticks; /* clock ticks of CPU time */

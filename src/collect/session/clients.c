@@ -3,6 +3,7 @@
 #include "collect/session/session_state.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,6 +25,10 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
     if (!t->ended)
         target_drain(t, elapsed_ns(s) - t->start_ns); /* at least up to the fork */
     child->profile.ppid = parent;                     /* even if the parent is gone by now */
+    if (!*child->profile.executable) { /* it may not be read (PR_SET_DUMPABLE) */
+        free(child->profile.executable);
+        child->profile.executable = xstrdup(t->profile.executable);
+    }
     inherit_hand_over(t, number, child);
 }
 
