@@ -20,9 +20,9 @@ struct proc_memory {
 /* From /proc/PID/stat. Fields that the text lacks are 0. */
 struct proc_state {
     char name[16];
-    char state; /* as ps shows it: 'Z' is a zombie */
+    char state;           /* as ps shows it: 'Z' is a zombie */
     uint32_t ppid, group; /* its parent and its process group */
-    uint64_t flags; /* PROC_KERNEL_THREAD and others */
+    uint64_t flags;       /* PROC_KERNEL_THREAD and others */
     uint64_t minor_faults, major_faults;
     uint64_t user_ticks, system_ticks; /* clock ticks of CPU time */
     uint64_t threads;

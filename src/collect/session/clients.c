@@ -25,7 +25,7 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
     if (!t->ended)
         target_drain(t, elapsed_ns(s) - t->start_ns); /* at least up to the fork */
     child->profile.ppid = parent;                     /* even if the parent is gone by now */
-    if (!*child->profile.executable) { /* it may not be read (PR_SET_DUMPABLE) */
+    if (!*child->profile.executable) {                /* it may not be read (PR_SET_DUMPABLE) */
         free(child->profile.executable);
         child->profile.executable = xstrdup(t->profile.executable);
     }
