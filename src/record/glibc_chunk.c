@@ -16,8 +16,8 @@ void chunk_try(usable_of *usable)
  * the block is as good. */
 __attribute__((noinline)) size_t chunk_ask_freed(void *p, usable_of *usable)
 {
-    bool agrees = usable == atomic_load_explicit(&tried, memory_order_relaxed) &&
-                  atomic_load_explicit(&agreed, memory_order_relaxed);
+    bool agrees =
+        usable == atomic_load_explicit(&tried, memory_order_relaxed) && atomic_load(&agreed) > 0;
     uint64_t size = agrees ? chunk_size(p) : CHUNK_MAPPED;
     return size & CHUNK_MAPPED ? usable(p) : (size & ~(uint64_t)CHUNK_FLAGS) - 8;
 }
