@@ -1,4 +1,5 @@
 """Programs whose clock or pids are not the collector's: what is said of them is the same."""
+import json
 import os
 
 from harness import ROOT, cases
@@ -51,3 +52,17 @@ def test_other_pids(t, opts):
     want = facts(t, *recorded(t, opts=opts))
     t.equal("inherited blocks that were freed", want["inherited"].get("freed_blocks"), 10)
     t.equal("in a pid namespace", facts(t, *recorded(t, "unshare", "-pf", "--mount-proc", opts=opts)), want)
+
+
+@cases(before=((), ("unshare", "-pf", "--mount-proc")))
+def test_ctl_from_within(t, before):
+    """It names a process by the number that this has there."""
+    if before and os.geteuid() != 0:
+        return
+    profile = t.record(*before, "/bin/sh", "-c", "%s ctl $$ mark here; exit 3" % t.tidemark, status=3)
+    marked = []
+    for process in t.report(profile)["processes"]:
+        _, _, status = t.run("marks", profile, "--json", "--process", str(process["pid"]))
+        labels = [m["label"] for m in json.loads(t.stdout)["marks"]] if status == 0 else []
+        marked += [os.path.basename(process["command"][0])] * labels.count("here")
+    t.equal("processes that are marked", marked, ["sh"])

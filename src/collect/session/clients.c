@@ -131,11 +131,23 @@ static void take_missed(struct session *s, struct client *v)
     client_reply(v, 0, -1, 0, 0);
 }
 
+/* `tidemark ctl` in another pid namespace names a process by the number that it has there. */
+static uint32_t process_outside(struct session *s, uint32_t pid)
+{
+    if (!pid || session_target(s, (pid_t)pid))
+        return pid;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->thread_numbers.pid_inside == pid)
+            return (uint32_t)s->live.items[i]->pid;
+    return pid;
+}
+
 void session_answer_clients(struct session *s)
 {
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
         struct target *asks = session_target(s, v.pid);
+        v.request.process = process_outside(s, v.request.process);
         if (asks)
             v.request.thread = thread_numbers_outside(&asks->thread_numbers, v.request.thread);
         if (v.request.kind == WIRE_HELLO) {
