@@ -7,10 +7,10 @@ import subprocess
 from harness import cases
 
 
-def same(t, program, *arguments, env=None):
+def same(t, program, *arguments, env=None, opts=()):
     """Runs a program plain and recorded and compares all that it says; returns the profile."""
     want = t.plain(program, *arguments, env=env)
-    profile = t.record(program, *arguments, env=env, status=None)
+    profile = t.record(program, *arguments, env=env, opts=opts, status=None)
     got = (t.stdout, t.stderr, t.status)
     t.equal("status", got[2], want[2])
     for stream, (a, b) in dict(stdout=(got[0], want[0]), stderr=(got[1], want[1])).items():
@@ -64,11 +64,12 @@ def test_closing_all_descriptors(t):
     t.equal("in_new_thread", t.total(live, "in_new_thread"), (192, 2))
 
 
-def test_blocks_that_are_freed_twice(t):
+@cases(opts=((), ("--paused",), ("--sample",)))
+def test_blocks_that_are_freed_twice(t, opts):
     """The allocator finds it, and not the recorder: a block that was given back may lie at the end of the heap."""
     program = t.build("frees_twice.c", "-O1", "-Wno-use-after-free", "-fno-builtin")
     for size in (24, 1000, 5000, 100000):
-        same(t, program, str(size))
+        same(t, program, str(size), opts=opts)
         t.equal("status", t.status, 128 + 6)
 
 
