@@ -2,8 +2,8 @@
 
 #include "collect/proc/proc.h"
 
-/* With more threads, reading them all whenever one begins would take too long. Those that begin then
- * keep the program's numbers. */
+/* With more threads, reading them all whenever one begins would take too long. Those that begin
+ * then keep the program's numbers. */
 #define THREADS_MOST 256
 
 void thread_numbers_begin(struct thread_numbers *n, pid_t pid, uint32_t pid_inside)

@@ -1,9 +1,9 @@
 /*
  * relayed_signals: which signals that `tidemark run` gets are meant for the program.
  *
- * The program is in our process group, so a signal to the group reaches both, and the terminal sends
- * SIGINT and SIGQUIT to the group. Other senders know only our pid: a supervisor, `kill`, `docker
- * stop`. Nothing says whether a signal was sent to a process or to its group.
+ * The program is in our process group, so a signal to the group reaches both, and the terminal
+ * sends SIGINT and SIGQUIT to the group. Other senders know only our pid: a supervisor, `kill`,
+ * `docker stop`. Nothing says whether a signal was sent to a process or to its group.
  */
 #ifndef TIDE_COLLECT_SESSION_RELAYED_SIGNALS_H
 #define TIDE_COLLECT_SESSION_RELAYED_SIGNALS_H
@@ -12,8 +12,8 @@
 #include <sys/signalfd.h>
 #include <sys/types.h>
 
-/* Did a child of ours send it, or a descendant of one? If so, to its process group or to its parent:
- * the program has got it already, if it was meant. */
+/* Did a child of ours send it, or a descendant of one? If so, to its process group or to its
+ * parent: the program has got it already, if it was meant. */
 bool relayed_signal_is_ours(const struct signalfd_siginfo *info);
 
 /*
