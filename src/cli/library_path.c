@@ -28,6 +28,10 @@ static char *from_here(const char *relative)
 
 char *library_find(struct err *err)
 {
+    if (access("/proc/self/exe", F_OK) != 0) {
+        err_set(err, -ENOENT, "/proc is not mounted here, and tidemark cannot do without it");
+        return NULL;
+    }
     char *found = from_here("libtidemark.so");
     if (!found && !(found = from_here(TIDEMARK_LIBRARY))) {
         err_set(err, -ENOENT,

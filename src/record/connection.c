@@ -349,11 +349,14 @@ bool recorder_connect(void)
     exit_forget();
     atomic_store(&recorder.forks, 0);
     recorder.header = NULL;
-    recorder.pid = (uint32_t)sys_call(SYS_getpid);
+    recorder.pid = request.pid_inside = (uint32_t)sys_call(SYS_getpid);
     if (parents)
         request.first_era = (uint32_t)atomic_load(&parents->moment) + 1;
+    if (parents && request.parent)
+        request.parent = parents->pid;
     if (sys_call(SYS_prlimit64, 0L, (long)RLIMIT_AS, 0L, &limit) == 0)
         request.limited_space = limit.rlim_cur < UINT64_C(4) << 30;
+    uint64_t asked_ns = sys_own_clock_ns();
     char *memory = ask(&request, "", &reply);
     struct wire_header *h = (void *)memory;
     if (parents) {
@@ -366,6 +369,7 @@ bool recorder_connect(void)
         recorder_stop();
         return false;
     }
+    sys_match_clock(asked_ns, h->clock_ns);
     forget_rules();
     if (!recorder.rules || !stack_tree_reset(h) || !modules_reset() || !sample_reset(h) ||
         !accounts_reset(h, first_accounts) || h->first_era < request.first_era) {

@@ -295,7 +295,7 @@ static inline __attribute__((always_inline)) bool count_take(void *p, usable_of 
 {
     if (UNLIKELY(!usable || count_any_stored()) && index_take_stored((uintptr_t)p, out))
         return true;
-    return usable && index_take_quickly((uintptr_t)p, chunk_usable(p, usable), out);
+    return usable && index_take_quickly((uintptr_t)p, chunk_freed(p, usable), out);
 }
 
 /* count_take for a small chunk of glibc, if there are no blocks with a stored size. */

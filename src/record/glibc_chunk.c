@@ -11,6 +11,16 @@ void chunk_try(usable_of *usable)
         atomic_store(&tried, usable);
 }
 
+/* A block that was freed already may be a part of the free memory at the end of the heap. glibc's
+ * malloc_usable_size would read behind that. While no sizes have disagreed, the one in front of the
+ * block is as good: those of all blocks in the index have agreed. */
+__attribute__((noinline)) size_t chunk_ask_freed(void *p, usable_of *usable)
+{
+    bool agrees = usable == atomic_load_explicit(&tried, memory_order_relaxed);
+    uint64_t size = agrees ? chunk_size(p) : CHUNK_MAPPED;
+    return size & CHUNK_MAPPED ? usable(p) : (size & ~(uint64_t)CHUNK_FLAGS) - 8;
+}
+
 __attribute__((noinline)) size_t chunk_ask(void *p, usable_of *usable)
 {
     size_t said = usable(p);

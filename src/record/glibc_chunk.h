@@ -29,6 +29,8 @@ void chunk_try(usable_of *usable);
 /* Calls `usable`, and compares the result with the size in front of the block while it is being
  * verified. */
 size_t chunk_ask(void *p, usable_of *usable);
+/* The same for a block that is about to be freed, and may be none. */
+size_t chunk_ask_freed(void *p, usable_of *usable);
 
 static inline uint64_t chunk_size(const void *p)
 {
@@ -48,14 +50,27 @@ static inline bool chunk_is_trusted(usable_of *usable)
         usable && usable == atomic_load_explicit(&chunk_trusted, memory_order_relaxed), 1);
 }
 
+/* false: it is not in front of the block. */
+static inline bool chunk_read(const void *p, usable_of *usable, size_t *out)
+{
+    if (__builtin_expect(usable != atomic_load_explicit(&chunk_trusted, memory_order_relaxed), 0))
+        return false;
+    uint64_t size = chunk_size(p);
+    *out = (size & ~(uint64_t)CHUNK_FLAGS) - 8;
+    return __builtin_expect(!(size & CHUNK_MAPPED), 1);
+}
+
 static inline size_t chunk_usable(void *p, usable_of *usable)
 {
-    if (__builtin_expect(usable == atomic_load_explicit(&chunk_trusted, memory_order_relaxed), 1)) {
-        uint64_t size = chunk_size(p);
-        if (__builtin_expect(!(size & CHUNK_MAPPED), 1))
-            return (size & ~(uint64_t)CHUNK_FLAGS) - 8;
-    }
-    return chunk_ask(p, usable);
+    size_t size;
+    return chunk_read(p, usable, &size) ? size : chunk_ask(p, usable);
+}
+
+/* Of a block that is about to be freed. */
+static inline size_t chunk_freed(void *p, usable_of *usable)
+{
+    size_t size;
+    return chunk_read(p, usable, &size) ? size : chunk_ask_freed(p, usable);
 }
 
 #endif

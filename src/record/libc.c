@@ -43,8 +43,21 @@ static void find(void *slot, size_t size, const char *name)
 }
 #define FIND(field, name) find(&libc.field, sizeof libc.field, name)
 
+/* The function of libc itself: a library that is preloaded, as faketime is, may define another. */
+static void *find_in_libc(const char *name)
+{
+    const struct link_map *m = _r_debug.r_map;
+    while (m && !find_in(m, "gnu_get_libc_version"))
+        m = m->l_next;
+    return m ? find_in(m, name) : NULL;
+}
+
 void libc_find_missing(void)
 {
+    void *clock = libc.clock_gettime ? NULL : find_in_libc("clock_gettime");
+    if (clock)
+        memcpy(&libc.clock_gettime, &clock, sizeof clock);
+
     FIND(find_object, "_dl_find_object");
     FIND(single_threaded, "__libc_single_threaded");
     FIND(dlsym, "dlsym");

@@ -53,6 +53,7 @@ struct libc {
     int (*key_create)(pthread_key_t *, void (*)(void *));
     void *(*getspecific)(pthread_key_t);
     int (*setspecific)(pthread_key_t, const void *);
+    int (*clock_gettime)(clockid_t, struct timespec *);
     bool searched; /* libc_find_missing was called */
 };
 extern struct libc libc;

@@ -497,7 +497,13 @@ long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void sys_nap(void); /* about a millisecond */
 uint64_t sys_nanoseconds(const struct timespec *t);
-uint64_t sys_monotonic_ns(void); /* no system call: the C library reads the clock's page */
+/* The collector's monotonic clock. No system call: the C library reads the clock's page. */
+uint64_t sys_monotonic_ns(void);
+/* This process's monotonic clock. */
+uint64_t sys_own_clock_ns(void);
+/* Makes sys_monotonic_ns agree with the collector, whose clock was `collectors_ns` at some time
+ * since `asked_ns` of our own. */
+void sys_match_clock(uint64_t asked_ns, uint64_t collectors_ns);
 /* If the program's address space is limited: may we take `size` bytes of it? We take at most a
  * quarter of what is left, so that the program can continue. */
 bool sys_leaves_room(size_t size);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "record/libc.h"
 #include "record/recorder.h"
 
 #define NAP_PAUSES (1u << 14)
@@ -95,6 +96,9 @@ static void *map(size_t size, int flags, int fd, uint64_t offset)
         }
     }
     note_large((uintptr_t)p, size);
+    /* Otherwise the kernel would write it to a core dump, and make all pages of it for that which
+     * are not there yet. */
+    sys_call(SYS_madvise, p, (long)size, (long)MADV_DONTDUMP);
     return (void *)p;
 }
 
@@ -135,11 +139,27 @@ uint64_t sys_nanoseconds(const struct timespec *t)
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-uint64_t sys_monotonic_ns(void)
+/* What the collector's clock is ahead of this process's, which may have its own in a time
+ * namespace. */
+static uint64_t ahead_ns;
+
+uint64_t sys_own_clock_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    (libc.clock_gettime ? libc.clock_gettime : clock_gettime)(CLOCK_MONOTONIC, &now);
     return sys_nanoseconds(&now);
+}
+
+uint64_t sys_monotonic_ns(void)
+{
+    return sys_own_clock_ns() + ahead_ns;
+}
+
+void sys_match_clock(uint64_t asked_ns, uint64_t collectors_ns)
+{
+    uint64_t now_ns = sys_own_clock_ns();
+    bool same = asked_ns <= collectors_ns && collectors_ns <= now_ns;
+    ahead_ns = same ? 0 : collectors_ns - now_ns;
 }
 
 bool sys_leaves_room(size_t size)

@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 15
+#define WIRE_VERSION 16
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -257,6 +257,8 @@ struct wire_header {
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
     uint32_t accounts_limit;  /* the file has room for so many; 0: none */
     uint32_t first_era;       /* a block of an earlier era was inherited at a fork */
+    uint64_t clock_ns;        /* the collector's monotonic clock when it answered WIRE_HELLO */
+    uint32_t pid;             /* of the process, in the collector's pid namespace */
 
     /* Written by the collector while the program runs. Every hook reads this line, so nothing else
      * is in it. */
@@ -546,11 +548,13 @@ struct wire_request {
     uint32_t version, kind;
     uint32_t ring_count;    /* WIRE_MORE_RINGS: how many */
     uint32_t limited_space; /* WIRE_HELLO: address space is limited, so ask for little of it */
-    uint32_t parent; /* WIRE_HELLO of a forked process: who forked, and its WIRE_FORK's number */
+    /* WIRE_HELLO of a forked process: the parent, by the collector's number for it, and the number
+     * of its WIRE_FORK. */
+    uint32_t parent;
     uint32_t fork;
     /* WIRE_HELLO of a forked process: its own blocks have this era or a later one. */
     uint32_t first_era;
-    uint32_t unused;
+    uint32_t pid_inside;    /* WIRE_HELLO: the process's number in its own pid namespace */
     uint32_t process;       /* of `tidemark ctl`: which process is meant; 0: all */
     uint32_t exit;          /* WIRE_EXITING: enum wire_exit */
     uint32_t python_ended;  /* WIRE_EXITING: there is an interpreter, and it has ended */

@@ -102,6 +102,29 @@ def test_full_disk(t):
     saved_elsewhere(t, spare)
 
 
+def test_disk_with_room_for_one_recording(t):
+    """The checkpoint is there, and the recording has room in its place only: it takes that."""
+    if not as_root():
+        return
+    os.mkdir(t.file("disk"))
+    script = ("/usr/bin/python3 -I -c pass; %s; status=$?; rm -f disk/x.tide; while [ ! -s disk/x.tide ]; do :; done; "
+              "cat /dev/zero >disk/fill 2>disk/said; truncate -s -%d disk/fill; exit $status")
+    mount = 'mount -t tmpfs -o size=4m none disk && "$@"; status=$?; cp disk/x.tide kept; exit $status'
+    sizes = []
+    for room in (4 << 20, None):
+        if room is None:
+            room = sizes[0] // 2  # not enough for another file beside the checkpoint
+        t.plain("unshare", "-m", "sh", "-c", mount, "sh", t.tidemark, "run", "--quiet", "-o", "disk/x.tide", "--", "sh", "-c",
+                script % (" ".join(known(t)), room), env={"TMPDIR": t.file("no-such-folder")})
+        t.equal("the program's status, stderr", (t.status, t.stderr), (7, ""))
+        report = t.report(t.file("kept"))
+        pid = [p["pid"] for p in report["processes"] if p["command"][-1:] == ["_Exit"]]
+        t.equal("complete, processes of the program", (report["complete"], len(pid)), (True, 1))
+        if pid:
+            t.equal("before_end", t.total(t.report(t.file("kept"), "live", "--process", str(pid[0])), "before_end"), (64000, 1000))
+        sizes.append(os.path.getsize(t.file("kept")))
+
+
 def test_nowhere_to_write(t):
     """The status is the program's all the same."""
     t.run("run", "--quiet", "-o", "/dev/full", "--", "/bin/true", env={"TMPDIR": t.file("no-such-folder")})
@@ -167,6 +190,12 @@ def test_file_size_limit(t):
 @cases(limit=("as=268435456", "data=67108864", "stack=65536:unlimited", "stack=262144", "memlock=0", "nofile=16"))
 def test_small_limits(t, limit):
     exact(t, record(t, ("prlimit", "--" + limit), *known(t)))
+
+
+def test_limit_on_processor_time(t):
+    """A soft one is for each process. The collector may need more than the program: if it died, so would the recording."""
+    record(t, ("prlimit", "--cpu=1000:2000"), "/bin/sh", "-c", 'grep "cpu time" /proc/$PPID/limits; ulimit -S -t', status=0)
+    t.equal("limits of the collector and of the program", t.stdout.split()[3:5] + t.stdout.split()[-1:], ["2000", "2000", "1000"])
 
 
 def test_what_the_program_inherits(t):
@@ -361,6 +390,30 @@ def test_no_shared_memory_directory(t):
         return
     hide = 'mount -t tmpfs -o ro,mode=000 none /dev/shm && exec "$@"'
     exact(t, record(t, ("unshare", "-m", "sh", "-c", hide, "sh"), *known(t)))
+
+
+def test_program_that_nobody_may_read(t):
+    """Its child has allocated nothing when the program ends, and its environment cannot be read: it is waited for all the same."""
+    if not as_root():
+        return
+    os.chown(t.dir, NOBODY, NOBODY)
+    profile = record(t, AS_NOBODY, t.build("undumpable.c", "-O1"))
+    report = t.report(profile)
+    t.equal("before", t.total(report, "before"), (64000, 1000))
+    t.equal("processes", len(report["processes"]), 2)
+    child = report["processes"][-1]["pid"]
+    t.equal("in_child", t.total(t.report(profile, "live", "--process", str(child)), "in_child"), (16000, 500))
+
+
+def test_no_proc(t):
+    """In a chroot, say: one line says so, before the program runs."""
+    if not as_root():
+        return
+    hide = 'mount -t tmpfs none /proc && exec "$@"'
+    t.plain("unshare", "-m", "sh", "-c", hide, "sh", t.tidemark, "run", "-o", t.file("x.tide"), "--", "/usr/bin/touch", t.file("ran"))
+    t.equal("status", t.status, 125)
+    one_line(t, "/proc is not mounted")
+    t.equal("the program did not run", os.path.exists(t.file("ran")), False)
 
 
 def test_another_user(t):

@@ -1,15 +1,16 @@
 """The recorder is a guest in the program: what the program sees and does is the same with it as without."""
 import os
+import re
 import struct
 import subprocess
 
 from harness import cases
 
 
-def same(t, program, *arguments, env=None):
+def same(t, program, *arguments, env=None, opts=()):
     """Runs a program plain and recorded and compares all that it says; returns the profile."""
     want = t.plain(program, *arguments, env=env)
-    profile = t.record(program, *arguments, env=env, status=None)
+    profile = t.record(program, *arguments, env=env, opts=opts, status=None)
     got = (t.stdout, t.stderr, t.status)
     t.equal("status", got[2], want[2])
     for stream, (a, b) in dict(stdout=(got[0], want[0]), stderr=(got[1], want[1])).items():
@@ -61,6 +62,24 @@ def test_closing_all_descriptors(t):
     t.equal("before_close", t.total(live, "before_close"), (48000, 1000))
     t.equal("after_close", t.total(live, "after_close"), (2400000, 100000))
     t.equal("in_new_thread", t.total(live, "in_new_thread"), (192, 2))
+
+
+@cases(opts=((), ("--paused",), ("--sample",)))
+def test_blocks_that_are_freed_twice(t, opts):
+    """The allocator finds it, and not the recorder: a block that was given back may lie at the end of the heap."""
+    program = t.build("frees_twice.c", "-O1", "-Wno-use-after-free", "-fno-builtin")
+    for size in (24, 1000, 5000, 100000):
+        same(t, program, str(size), opts=opts)
+        t.equal("status", t.status, 128 + 6)
+
+
+def test_core_dumps_leave_out_our_memory(t):
+    """The kernel would write all of it, and first make the pages that nobody has touched."""
+    t.record("/bin/cat", "/proc/self/smaps")
+    ours = re.findall(r"/memfd:tidemark.*\nSize: +(\d+) kB\n[^/]*?^VmFlags:(.*)$", t.stdout, re.M)
+    large = [(size, flags) for size, flags in ours if int(size) > 16]
+    t.true("large shared mappings", len(large) > 2, ours)
+    t.equal("those that would be written", [(size, flags) for size, flags in large if "dd" not in flags.split()], [])
 
 
 def with_oracle(t, *argv, opts=()):

@@ -28,7 +28,9 @@ static uint64_t since_start_ns(const struct target *t, uint64_t monotonic_ns)
 
 void record_thread(struct target *t, struct reader *r, const uint64_t *w)
 {
-    uint32_t tid = (uint32_t)w[0];
+    if (WIRE_KIND(w[0]) == WIRE_THREAD_BEGIN)
+        thread_numbers_update(&t->thread_numbers);
+    uint32_t tid = thread_numbers_outside(&t->thread_numbers, (uint32_t)w[0]);
     switch (WIRE_KIND(w[0])) {
     case WIRE_THREAD_BEGIN:
         r->thread = r->first_thread =

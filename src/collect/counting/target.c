@@ -88,6 +88,7 @@ int target_attach(struct target *t, bool limited_space, enum wire_on_full on_ful
                                  .on_full = on_full,
                                  .moment = (uint64_t)t->tick << 32 | t->eras.now,
                                  .first_era = t->eras.now,
+                                 .pid = (uint32_t)t->pid,
                                  .python_used = 8};
     size_t size = lay_out(limited_space, &layout);
     void *memory = NULL;
@@ -209,6 +210,7 @@ void target_release_events(struct target *t)
     vec_release(&t->active);
     program_mmaps_release(&t->program_mmaps);
     pools_release_blocks(&t->pools);
+    thread_numbers_release(&t->thread_numbers);
 }
 
 void target_release_figures(struct target *t)

@@ -34,6 +34,7 @@
 #include "collect/counting/realloc_chains.h"
 #include "collect/counting/sampled_tree.h"
 #include "collect/counting/schedule.h"
+#include "collect/counting/thread_numbers.h"
 #include "collect/counting/untouched.h"
 #include "collect/naming/jit_names.h"
 #include "collect/naming/naming.h"
@@ -119,6 +120,7 @@ struct segment {
 
 struct target {
     pid_t pid;
+    struct thread_numbers thread_numbers;
     int pidfd;
     int fd;
     dev_t exe_device; /* the program file, to notice when it changes */

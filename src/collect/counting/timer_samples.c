@@ -16,7 +16,7 @@ void timer_samples_ask(struct target *t, uint64_t period_ns, uint32_t signal)
 static void count(struct target *t, const struct wire_sample *s, uint64_t now_ns)
 {
     uint32_t stack = s->stack, periods = s->periods < PERIODS_MOST ? s->periods : PERIODS_MOST;
-    uint32_t thread = thread_sampled(t, s->tid, now_ns);
+    uint32_t thread = thread_sampled(t, thread_numbers_outside(&t->thread_numbers, s->tid), now_ns);
     uint32_t account = ledger_find(&t->ledger, stack, thread, DOMAIN_CPU);
     if (account == MAP_NONE) {
         enum stack_state state;

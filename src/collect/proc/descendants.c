@@ -81,6 +81,21 @@ bool descendants_status(pid_t pid, int pidfd, int *wait_status)
     return ask_pidfd(pidfd, wait_status);
 }
 
+/* A process of our user may forbid us to read it (PR_SET_DUMPABLE). If it is in our process group,
+ * where the program is, it was forked from a process of ours. */
+static bool is_closed_descendant(pid_t pid, const struct proc_state *state)
+{
+    struct proc_status status;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    int fd = state->group == (uint32_t)getpgrp() ? open(path, O_RDONLY | O_CLOEXEC) : 0;
+    bool closed = fd < 0 && errno == EACCES;
+    if (fd > 0)
+        close(fd);
+    return closed && proc_read_status(pid, &status) && status.uid == getuid() &&
+           status.euid == geteuid();
+}
+
 /* Does a file of /proc contain a text? 1 or 0; -1: the file can be read, but is empty. */
 static int proc_holds(pid_t pid, const char *name, const char *text)
 {
@@ -115,6 +130,8 @@ static void count_process(struct descendants *descendants, pid_t pid, const char
     if (ours < 0 && !(state.flags & PROC_KERNEL_THREAD) && proc_read_state(pid, &state) &&
         state.environment_end)
         ours = proc_holds(pid, "environ", key); /* it has just executed a program */
+    if (!ours && is_closed_descendant(pid, &state))
+        descendants->forked++;
     if (!ours)
         return;
     if (ours < 0) {

@@ -46,6 +46,7 @@ bool proc_parse_stat(const char *text, struct proc_state *out)
     uint64_t stack_start = field[CODE_START] ? field[STACK_START] : 0;
     *out = (struct proc_state){.state = close[2],
                                .ppid = (uint32_t)field[4],
+                               .group = (uint32_t)field[5],
                                .flags = field[9],
                                .minor_faults = field[10],
                                .major_faults = field[MAJOR_FAULTS],
@@ -162,6 +163,24 @@ bool proc_read_status(pid_t pid, struct proc_status *out)
     read_line(text.data, "\nGid:", &out->gid, &out->egid);
     strbuf_release(&text);
     return known;
+}
+
+uint32_t proc_thread_inside(pid_t pid, pid_t tid)
+{
+    struct strbuf text = {0};
+    char name[48];
+    snprintf(name, sizeof name, "task/%d/status", (int)tid);
+    uint32_t last = 0;
+    if (proc_read_all(pid, name, &text) == 0) {
+        const char *line = strstr(text.data, "\nNSpid:");
+        char *rest = line ? text.data + (line + 1 - text.data) : NULL;
+        char *words = rest ? strtok_r(rest, "\n", &rest) : NULL;
+        /* One number for each namespace, down to its own. */
+        for (char *word; words && (word = strtok_r(words, "\t ", &words));)
+            last = (uint32_t)strtoul(word, NULL, 10);
+    }
+    strbuf_release(&text);
+    return last;
 }
 
 unsigned proc_filters(pid_t pid)

@@ -20,9 +20,9 @@ struct proc_memory {
 /* From /proc/PID/stat. Fields that the text lacks are 0. */
 struct proc_state {
     char name[16];
-    char state; /* as ps shows it: 'Z' is a zombie */
-    uint32_t ppid;
-    uint64_t flags; /* PROC_KERNEL_THREAD and others */
+    char state;           /* as ps shows it: 'Z' is a zombie */
+    uint32_t ppid, group; /* its parent and its process group */
+    uint64_t flags;       /* PROC_KERNEL_THREAD and others */
     uint64_t minor_faults, major_faults;
     uint64_t user_ticks, system_ticks; /* clock ticks of CPU time */
     uint64_t threads;
@@ -81,6 +81,9 @@ bool proc_read_exe(pid_t pid, char *out, size_t size);
  * to make system calls.
  */
 unsigned proc_filters(pid_t pid);
+
+/* The number that a thread has in its own pid namespace; 0: not known. */
+uint32_t proc_thread_inside(pid_t pid, pid_t tid);
 
 /* How many threads a process has; 0: not known. The cheapest way to learn it. */
 unsigned proc_count_threads(pid_t pid);

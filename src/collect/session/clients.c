@@ -3,8 +3,10 @@
 #include "collect/session/session_state.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/counting/inherit.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/timer_samples.h"
@@ -23,6 +25,10 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
     if (!t->ended)
         target_drain(t, elapsed_ns(s) - t->start_ns); /* at least up to the fork */
     child->profile.ppid = parent;                     /* even if the parent is gone by now */
+    if (!*child->profile.executable) {                /* it may not be read (PR_SET_DUMPABLE) */
+        free(child->profile.executable);
+        child->profile.executable = xstrdup(t->profile.executable);
+    }
     inherit_hand_over(t, number, child);
 }
 
@@ -62,6 +68,7 @@ static void answer_hello(struct session *s, struct client *v)
         target_read_program(t);
     else
         session_begin_target(s, t);
+    thread_numbers_begin(&t->thread_numbers, t->pid, v->request.pid_inside);
     attached_hello(s, t);
     t->inheritance.unknown = t->forked = v->request.parent != 0;
     inherit(s, t, v->request.parent, v->request.fork);
@@ -83,6 +90,7 @@ static void answer_hello(struct session *s, struct client *v)
     if (o->cpu_timer_ns)
         timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
     stamp_if_due(t, 0); /* it waits for our answer, so even the shortest run gets one */
+    t->header->clock_ns = monotonic_ns();
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* the memory stays mapped */
     t->fd = -1;
@@ -123,10 +131,25 @@ static void take_missed(struct session *s, struct client *v)
     client_reply(v, 0, -1, 0, 0);
 }
 
+/* `tidemark ctl` in another pid namespace names a process by the number that it has there. */
+static uint32_t process_outside(struct session *s, uint32_t pid)
+{
+    if (!pid || session_target(s, (pid_t)pid))
+        return pid;
+    for (size_t i = 0; i < s->live.count; i++)
+        if (s->live.items[i]->thread_numbers.pid_inside == pid)
+            return (uint32_t)s->live.items[i]->pid;
+    return pid;
+}
+
 void session_answer_clients(struct session *s)
 {
     struct client v;
     while (control_socket_answer(&s->socket, &v)) {
+        struct target *asks = session_target(s, v.pid);
+        v.request.process = process_outside(s, v.request.process);
+        if (asks)
+            v.request.thread = thread_numbers_outside(&asks->thread_numbers, v.request.thread);
         if (v.request.kind == WIRE_HELLO) {
             request_finish_endings(s); /* a child inherits what its parent has */
             /* End those that ended before this one began: they must not overlap in time. */

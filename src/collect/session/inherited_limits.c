@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-static const int limits[INHERITED_RLIMITS] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA,
-                                              RLIMIT_STACK};
+static const int limits[INHERITED_RLIMITS] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS,
+                                              RLIMIT_DATA,   RLIMIT_STACK, RLIMIT_CPU};
 /* A broken pipe or a full file must be an error for the collector, not its end. A process that
  * ignores SIGCHLD has no zombies, and never learns how the program ended. */
 static const struct {

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#define INHERITED_RLIMITS 5
+#define INHERITED_RLIMITS 6
 #define INHERITED_SIGNALS 3
 
 struct inherited_limits {

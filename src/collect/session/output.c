@@ -190,6 +190,21 @@ int output_write_file(const char *name, const struct strbuf *bytes)
     return code;
 }
 
+/* Writes over the file of that name: the last checkpoint, which is to be replaced. Its room is made
+ * first, so that what is there stays as it is if there is not enough. */
+static int write_over(const char *name, const struct strbuf *bytes)
+{
+    int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    int code = fd < 0 || fallocate(fd, 0, 0, (off_t)bytes->size) != 0 ? -errno : 0;
+    if (!code)
+        code = write_all(fd, bytes);
+    if (!code && ftruncate(fd, (off_t)bytes->size) != 0)
+        code = -errno;
+    if (fd >= 0 && close(fd) != 0 && !code)
+        code = -errno;
+    return code;
+}
+
 static int write_command(const char *command, const struct strbuf *bytes, struct err *err)
 {
     FILE *pipe = popen(command, "we");
@@ -244,6 +259,9 @@ int output_write(char **name, const struct strbuf *bytes, bool is_last, struct e
         return refused;
     }
     int code = output_write_file(*name, bytes);
+    bool is_full = code == -ENOSPC || code == -EDQUOT;
+    if (is_last && is_full && output_is_file(*name) && write_over(*name, bytes) == 0)
+        return 0;
     if (!code)
         return 0;
     const char *slash = strrchr(*name, '/');

@@ -24,6 +24,7 @@
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
 #include "collect/session/output.h"
+#include "collect/session/relayed_signals.h"
 #include "collect/leakscan/scan.h"
 #include "collect/counting/stamps.h"
 #include "collect/counting/threads.h"
@@ -249,6 +250,12 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/* It may have ended since, or have lost its parents. */
+static bool is_recorded(const struct session *s, pid_t pid)
+{
+    return pid && target_find(s->targets.items, s->targets.count, pid);
+}
+
 static void take_signals(struct session *s)
 {
     struct signalfd_siginfo info;
@@ -258,12 +265,13 @@ static void take_signals(struct session *s)
             continue;
         if (s->options->attach_to && !is_ignored(signal))
             attached_leave(s, NULL);
-        if (s->options->attach_to)
+        if (s->options->attach_to || relayed_signal_is_ours(&info) ||
+            is_recorded(s, (pid_t)info.ssi_pid))
             continue;
         if (s->program_ended) /* children still run: the user asks us to stop waiting for them */
             s->abandoned = s->abandoned || !is_ignored(signal);
-        else if (signal != SIGINT && signal != SIGQUIT)
-            kill(s->program, signal); /* the terminal sends the other two to the program itself */
+        else if (relayed_signal(&info, s->program))
+            kill(s->program, signal);
     }
 }
 
