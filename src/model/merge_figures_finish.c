@@ -98,6 +98,8 @@ static int by_site_and_reach(const void *a, const void *b)
     const struct live_row *x = a, *y = b;
     if (x->site != y->site)
         return x->site < y->site ? -1 : 1;
+    if (x->interval != y->interval)
+        return x->interval < y->interval ? -1 : 1;
     return (x->reach > y->reach) - (x->reach < y->reach);
 }
 
