@@ -72,6 +72,7 @@ def test_peaks_of_all_processes(t):
     t.true("each rises", all(p["since_ns"] < p["time_ns"] for p in whole), whole)
     t.true("stacks have no more", all(p["listed_bytes"] <= p["bytes"] for p in whole), whole)
     t.true("few", len(whole) <= 3, len(whole))
+    t.true("the peak is explained", "ms, of processes that ran at the same time\n" in t.run("report", profile, "--process", "all")[0], t.stdout)
 
 
 def test_notes_of_all_processes(t):
