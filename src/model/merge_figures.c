@@ -118,11 +118,11 @@ static void add_live(struct merge_scan *to, const struct merge_source *s,
                      const struct live_row *from, uint32_t interval)
 {
     uint32_t site = s->site[from->site];
-    uint32_t *number = map_at(&to->of, (uint64_t)site << 3 | interval << 2 | from->reach);
+    struct live_row empty = {.site = site, .interval = interval, .reach = from->reach};
+    uint32_t *number = map_at(&to->of, merge_live_key(&empty));
     if (*number == MAP_NONE) {
         *number = (uint32_t)to->rows.count;
-        *vec_push(&to->rows) =
-            (struct live_row){.site = site, .interval = interval, .reach = from->reach};
+        *vec_push(&to->rows) = empty;
     }
     struct live_row *row = &to->rows.items[*number];
     row->blocks += from->blocks;
