@@ -199,8 +199,8 @@ static bool is_empty(const struct site_step *s)
 
 /*
  * In the profile of all processes, a process that ended before the peak held nothing at the peak,
- * and counts at the end with what it held when it ended. These blocks are allocated after the peak,
- * so that the peak stays what it was.
+ * and counts at the end with what it held when it ended. These blocks are allocated at the end, so
+ * that the peak stays what it was.
  */
 static uint64_t kept_of_ended(const struct heaptrack_blocks *b, const struct touches *t,
                               uint32_t row)
@@ -220,7 +220,7 @@ static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_
         next[2 * t->list.items[i].interval + 2] += !is_empty(&t->list.items[i].after);
     }
     for (uint32_t row = 0; row < rows && b->peak < intervals; row++)
-        next[2 * b->peak + 2] += kept_of_ended(b, t, row) != 0;
+        next[2 * intervals] += kept_of_ended(b, t, row) != 0;
     for (size_t i = 1; i < 2 * intervals + 2; i++)
         next[i] += next[i - 1];
     for (size_t i = 0; i < 2 * intervals + 2; i++)
@@ -230,7 +230,8 @@ static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_
     for (uint32_t row = 0; row < rows; row++) {
         uint64_t kept = b->peak < intervals ? kept_of_ended(b, t, row) : 0;
         if (kept)
-            b->steps.items[next[2 * b->peak + 1]++] = (struct site_step){.row = row, .kept = kept};
+            b->steps.items[next[2 * intervals - 1]++] =
+                (struct site_step){.row = row, .kept = kept};
         for (size_t i = t->first[row]; i < t->first[row + 1]; i++) {
             struct touch *touch = &t->list.items[i];
             touch->before.row = touch->after.row = row;
