@@ -108,6 +108,36 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/*
+ * If there was no scan at the end, the intervals in which the blocks that are left were allocated
+ * are an assumption, and may differ from those of the scan before. A site has freed no more than
+ * was counted since then. Of all processes together, the moment of the exit is not one.
+ */
+static void limit_freed(const struct profile *p, const struct scan *before, struct live_rows *freed)
+{
+    struct room {
+        uint64_t blocks, bytes;
+    } *room = xcalloc(p->sites.count + 1, sizeof *room);
+    for (size_t i = before->intervals; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        for (size_t k = v->first_row; k < v->first_row + v->row_count; k++) {
+            room[p->rows.items[k].site].blocks += p->rows.items[k].columns[COL_FREES];
+            room[p->rows.items[k].site].bytes += p->rows.items[k].columns[COL_FREED];
+        }
+    }
+    for (size_t i = 0; i < freed->rows.count && (!p->together || p->merge); i++) {
+        struct live_row *r = &freed->rows.items[i];
+        struct room *of = &room[r->site];
+        r->blocks = r->blocks < of->blocks ? r->blocks : of->blocks;
+        r->bytes = !r->blocks ? 0 : r->bytes < of->bytes ? r->bytes : of->bytes;
+        r->usable = r->blocks ? r->usable : 0;
+        r->untouched = r->blocks ? r->untouched : 0;
+        of->blocks -= r->blocks;
+        of->bytes -= r->bytes;
+    }
+    free(room);
+}
+
 void leak_scan_freed(const struct profile *p, struct live_rows *out)
 {
     const struct scan *before = profile_scan(p, SCAN_EXIT), *after = profile_scan(p, SCAN_END);
@@ -142,6 +172,7 @@ void leak_scan_freed(const struct profile *p, struct live_rows *out)
         left->untouched = less(left->untouched, r->untouched);
     }
     map_release(&index);
+    limit_freed(p, before, out);
 }
 
 static bool is_lost(const struct live_row *r)

@@ -1,6 +1,7 @@
 #include "analyse/peaks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PEAKS_MAX 1000 /* the highest ones; stacks are computed for each */
 
@@ -64,7 +65,7 @@ static void find_process_peaks(struct peaks *p, const struct peak_options *o)
     int64_t *live = xcalloc(2 * n + 1, sizeof *live);
     for (size_t i = 0; i < n; i++) {
         live[2 * i] = p->lines.process[i];
-        live[2 * i + 1] = p->lines.total[i];
+        live[2 * i + 1] = p->lines.running[i];
     }
     find_peaks(p, o, THREADS_PROCESS, live, 2 * n, 2);
     free(live);
@@ -174,17 +175,23 @@ bool peak_is_explained(const struct peak *k)
  * most of what the peak consists of. */
 static size_t nearest_moment(const struct peaks *p, const struct peak *k)
 {
-    const int64_t *total = p->lines.total;
+    const int64_t *live = p->lines.running;
     bool before = k->line == THREADS_PROCESS && k->moment && !holds_the_peak(p, k) &&
-                  total[k->moment - 1] > total[k->moment];
+                  live[k->moment - 1] > live[k->moment];
     return before ? k->moment - 1 : k->moment;
 }
 
-/* The live bytes of every site after so many intervals. */
+/* The live bytes of every site after so many intervals; of processes that ended before, none. */
 static void measure_at(const struct peaks *p, size_t intervals, bool peak, struct measure *out)
 {
     struct window w = {.at = {.intervals = intervals, .peak = peak}};
-    measure_sites(out, p->lines.profile, METRIC_LIVE, SIZE_REQUESTED, &w);
+    const struct profile *profile = p->lines.profile;
+    measure_sites(out, profile, METRIC_LIVE, SIZE_REQUESTED, &w);
+    for (size_t i = 0; i < profile->process_ends.count && !peak; i++) {
+        const struct process_end *e = &profile->process_ends.items[i];
+        if (e->intervals < intervals)
+            memset(&out->sites[e->site], 0, e->site_count * sizeof *out->sites);
+    }
 }
 
 static void list_stacks(const struct peaks *p, struct peak *k, const struct value *calls)

@@ -64,6 +64,7 @@ static void choose_moments(struct threads *t)
     t->intervals = xcalloc(taken, sizeof *t->intervals);
     t->process = xcalloc(taken, sizeof *t->process);
     t->total = xcalloc(taken, sizeof *t->total);
+    t->running = xcalloc(taken, sizeof *t->running);
     t->moments = taken;
     for (size_t k = 0; k < taken; k++) {
         size_t at = first + (taken > 1 ? k * n / (taken - 1) : 0);
@@ -145,18 +146,41 @@ static void agree_with_peak(struct threads *t)
     }
 }
 
+/* What processes of a combined profile that have ended left behind. */
+struct left_behind {
+    int64_t *sites; /* live bytes by site */
+    size_t ended;   /* number of processes */
+    int64_t bytes;
+};
+
+/* Adds the processes that ended before the last of so many intervals did. */
+static void add_ended(struct left_behind *l, const struct profile *p, size_t intervals)
+{
+    for (; l->ended < p->process_ends.count; l->ended++) {
+        const struct process_end *e = &p->process_ends.items[l->ended];
+        if (e->intervals >= intervals)
+            return;
+        for (uint32_t i = e->site; i < e->site + e->site_count; i++)
+            l->bytes = wrapped(l->bytes, l->sites[i]);
+    }
+}
+
 static void follow(struct threads *t)
 {
     const struct profile *p = t->profile;
     size_t moment = 0, last = t->window.at.intervals;
     int64_t highest = 0, live = 0;
+    struct left_behind left = {.sites = xcalloc(p->sites.count + 1, sizeof *left.sites)};
     for (size_t i = 0; i <= last; i++) {
         while (moment < t->moments && t->intervals[moment] == i) {
-            t->process[moment] = highest > live && !t->part ? highest : live;
-            /* In a combined profile, `live` includes what other processes had when they ended. */
+            add_ended(&left, p, i);
+            int64_t running = live - left.bytes;
+            t->process[moment] = highest > running && !t->part ? highest : running;
+            /* In a combined profile, the highest of an interval is an upper bound. */
             if (p->together && t->process[moment] > (int64_t)p->peak_bytes)
                 t->process[moment] = (int64_t)p->peak_bytes;
             t->total[moment] = live;
+            t->running[moment] = running;
             note_moment(t, moment++);
             highest = 0;
         }
@@ -178,10 +202,13 @@ static void follow(struct threads *t)
             }
             if (!t->counted[row->site])
                 continue;
-            live = wrapped(live, (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]));
+            int64_t change = (int64_t)(row->columns[COL_BYTES] - row->columns[COL_FREED]);
+            live = wrapped(live, change);
+            left.sites[row->site] = wrapped(left.sites[row->site], change);
             add_row(line, row, in_window);
         }
     }
+    free(left.sites);
     agree_with_peak(t);
     for (size_t k = 0; k < t->moments; k++)
         if (t->process[k] > 0 && (uint64_t)t->process[k] > t->peak_bytes)
@@ -291,6 +318,7 @@ void threads_release(struct threads *t)
     free(t->intervals);
     free(t->process);
     free(t->total);
+    free(t->running);
     free(t->counted);
     *t = (struct threads){0};
 }

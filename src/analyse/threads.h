@@ -41,6 +41,7 @@ struct threads {
     size_t *intervals;               /* number of intervals before each moment */
     int64_t *process;                /* highest live total since the moment before */
     int64_t *total;                  /* live total at the moment */
+    int64_t *running;                /* the same without processes that have ended */
     bool *counted;                   /* by site: in focus */
     bool part;                       /* a part of the heap is not in focus */
     VEC(struct timeline_line) lines; /* highest first */

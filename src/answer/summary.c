@@ -125,6 +125,8 @@ static void line_counts(const struct answer *a, const struct style *s, struct st
         strbuf_puts(out, ", the sum of the peaks of all");
     else if (!(t->unknown & (UNKNOWN_PEAK | UNKNOWN_PEAK_TIME | UNKNOWN_TIME)))
         say(out, " at %T", t->peak_time_ns);
+    if (a->profile->together > 1 && !a->profile->merge)
+        strbuf_puts(out, ", of processes that ran at the same time");
     if (a->profile->peak_skew_bytes)
         say(out, ", may be off by up to %B: several threads ran at once",
             a->profile->peak_skew_bytes);

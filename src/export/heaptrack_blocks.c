@@ -197,6 +197,19 @@ static bool is_empty(const struct site_step *s)
     return !s->risen && !s->fallen && !s->kept && !s->temporary && !s->other;
 }
 
+/*
+ * In the profile of all processes, a process that ended before the peak held nothing at the peak,
+ * and counts at the end with what it held when it ended. These blocks are allocated at the end, so
+ * that the peak stays what it was.
+ */
+static uint64_t kept_of_ended(const struct heaptrack_blocks *b, const struct touches *t,
+                              uint32_t row)
+{
+    size_t count = t->first[row + 1] - t->first[row];
+    bool since = count && t->list.items[t->first[row + 1] - 1].interval >= b->peak;
+    return since ? 0 : b->sites[row].of[BLOCKS_END].count;
+}
+
 static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_t rows)
 {
     size_t intervals = b->table->profile->intervals.count;
@@ -206,13 +219,19 @@ static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_
         next[2 * t->list.items[i].interval + 1] += !is_empty(&t->list.items[i].before);
         next[2 * t->list.items[i].interval + 2] += !is_empty(&t->list.items[i].after);
     }
+    for (uint32_t row = 0; row < rows && b->peak < intervals; row++)
+        next[2 * intervals] += kept_of_ended(b, t, row) != 0;
     for (size_t i = 1; i < 2 * intervals + 2; i++)
         next[i] += next[i - 1];
     for (size_t i = 0; i < 2 * intervals + 2; i++)
         b->first[i] = next[i];
     vec_reserve(&b->steps, next[2 * intervals + 1] + 1);
     b->steps.count = next[2 * intervals + 1];
-    for (uint32_t row = 0; row < rows; row++)
+    for (uint32_t row = 0; row < rows; row++) {
+        uint64_t kept = b->peak < intervals ? kept_of_ended(b, t, row) : 0;
+        if (kept)
+            b->steps.items[next[2 * intervals - 1]++] =
+                (struct site_step){.row = row, .kept = kept};
         for (size_t i = t->first[row]; i < t->first[row + 1]; i++) {
             struct touch *touch = &t->list.items[i];
             touch->before.row = touch->after.row = row;
@@ -221,6 +240,7 @@ static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_
             if (!is_empty(&touch->after))
                 b->steps.items[next[2 * touch->interval + 1]++] = touch->after;
         }
+    }
     free(next);
 }
 

@@ -1,8 +1,12 @@
 #include "model/combined_profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
 
 #define EPOCHS     32768u /* as many as fit into an address beside the bit for Python */
 #define POOLS_MOST 4095u
@@ -344,10 +348,15 @@ static void add_time(struct combination *w)
     qsort(ends.items, ends.count, sizeof *ends.items, earlier_end);
     for (size_t i = 0; i < ends.count; i++) {
         const struct part *part = &w->parts[ends.items[i].part];
-        if (ends.items[i].of < part->from->intervals.count)
+        if (ends.items[i].of < part->from->intervals.count) {
             add_interval(w, &ends.items[i]);
-        else
-            part->interval[ends.items[i].of] = (uint32_t)w->into->intervals.count;
+            continue;
+        }
+        part->interval[ends.items[i].of] = (uint32_t)w->into->intervals.count;
+        *vec_push(&w->into->process_ends) =
+            (struct process_end){.intervals = w->into->intervals.count,
+                                 .site = part->site,
+                                 .site_count = (uint32_t)part->from->sites.count};
     }
     struct peak peak = {.live = xcalloc(w->count, sizeof *peak.live)};
     follow(w, &peak, ends.items, ends.count);
@@ -431,14 +440,30 @@ static void add_scan(struct combination *w, enum scan_kind kind)
 
 /* --- the identity of the combined profile ----------------------------------------------------- */
 
+/* A note that begins with "it" is about one process, which has to be named here. That a process
+ * made no allocations says nothing about all of them: NULL. */
+static char *note_for_all(const struct profile *p, const char *note)
+{
+    if (text_begins(note, "it made no allocations"))
+        return NULL;
+    if (!text_begins(note, "it "))
+        return xstrdup(note);
+    return xasprintf("process %" PRIu32 ", %s: %s", p->pid,
+                     p->executable ? path_base(p->executable) : "", note);
+}
+
 static void add_notes(struct profile *into, const struct profile *p)
 {
     for (size_t i = 0; i < p->notes.count && into->notes.count < NOTES_MOST; i++) {
+        char *note =
+            into->together > 1 ? note_for_all(p, p->notes.items[i]) : xstrdup(p->notes.items[i]);
         size_t k = 0;
-        while (k < into->notes.count && strcmp(into->notes.items[k], p->notes.items[i]) != 0)
+        while (note && k < into->notes.count && strcmp(into->notes.items[k], note) != 0)
             k++;
-        if (k == into->notes.count)
-            *vec_push(&into->notes) = xstrdup(p->notes.items[i]);
+        if (note && k == into->notes.count)
+            *vec_push(&into->notes) = note;
+        else
+            free(note);
     }
 }
 

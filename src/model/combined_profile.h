@@ -9,7 +9,8 @@
  *
  * Live bytes are sums; a process that has ended counts with what it had when it ended. The peak is
  * the highest sum over processes that ran at the same time. It is known at the ends of intervals
- * and at the peak of each process. Stamps, mappings and inherited blocks belong to one process and
+ * and at the peak of each process. process_ends says from which interval on a process counts only
+ * with what it left. Stamps, mappings and inherited blocks belong to one process and
  * are left out.
  *
  * Ownership: the recording has it (recording.combined), and recording_free frees it.

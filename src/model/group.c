@@ -3,12 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char unknown[] = "[unknown]";
+
 static uint32_t number_of(struct map *m, uint32_t a, uint32_t b)
 {
     uint32_t *v = map_at(m, (uint64_t)a << 32 | b);
     if (*v == MAP_NONE)
         *v = (uint32_t)m->count - 1;
     return *v;
+}
+
+/* Code of no library: a marker is a row of its own, and all unknown code is one row, whatever its
+ * names and addresses. */
+static bool is_marker_row(const struct group *g, const struct call_frame *f)
+{
+    return f->flags & CALL_MARKER && strcmp(frame_table_string(g->frames, f->name), unknown) != 0;
 }
 
 static void number_frames(struct group *g)
@@ -30,11 +39,11 @@ static void number_frames(struct group *g)
             break;
         case BY_LIBRARY:
             a = f->module;
-            b = f->module ? 0 : f->name; /* markers and unknown code stay separate */
+            b = !f->module && is_marker_row(g, f) ? f->name : 0;
             break;
         case BY_FILE:
             a = f->file;
-            b = f->file ? 0 : f->module ? f->module : f->name;
+            b = f->file ? 0 : f->module ? f->module : is_marker_row(g, f) ? f->name : 0;
             break;
         default:
             a = f->name;
@@ -115,14 +124,15 @@ struct group_label group_label(const struct group *g, uint32_t number)
     const char *module = f->module ? frame_table_string(g->frames, f->module) : NULL;
     const char *file = f->file ? frame_table_string(g->frames, f->file) : NULL;
     if (g->by == BY_LIBRARY)
-        return (struct group_label){.name = f->module                ? module
-                                            : f->flags & CALL_MARKER ? name
-                                                                     : "[unknown]",
+        return (struct group_label){.name = module                ? module
+                                            : is_marker_row(g, f) ? name
+                                                                  : unknown,
                                     .module = module};
     if (g->by == BY_FILE)
-        return (struct group_label){.name = file     ? file
-                                            : module ? module
-                                                     : name,
+        return (struct group_label){.name = file                  ? file
+                                            : module              ? module
+                                            : is_marker_row(g, f) ? name
+                                                                  : unknown,
                                     .module = module,
                                     .file = file};
     return (struct group_label){

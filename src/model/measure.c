@@ -284,12 +284,15 @@ static void highest(const struct profile *p, const struct window *w, struct tota
     }
     for (size_t i = w->since.intervals; i < w->at.intervals; i++) {
         const struct interval *iv = &p->intervals.items[i];
-        if (iv->peak_bytes <= t->peak_bytes)
+        /* If several threads or processes ran, the highest of an interval is an upper bound. */
+        bool above = p->peak_bytes && iv->peak_bytes > p->peak_bytes;
+        uint64_t bytes = above ? p->peak_bytes : iv->peak_bytes;
+        if (bytes <= t->peak_bytes)
             continue;
         /* The time inside the interval is known only for the process's peak. */
-        bool known = iv->peak_bytes == p->peak_bytes && p->peak_time_ns <= iv->end_ns &&
+        bool known = bytes == p->peak_bytes && p->peak_time_ns <= iv->end_ns &&
                      (i == 0 || p->peak_time_ns > p->intervals.items[i - 1].end_ns);
-        t->peak_bytes = iv->peak_bytes;
+        t->peak_bytes = bytes;
         t->peak_time_ns = known ? p->peak_time_ns : iv->end_ns;
     }
 }

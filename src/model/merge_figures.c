@@ -108,14 +108,21 @@ static void add_rows(struct merge_figures *f, const struct merge_source *s)
 
 /* --- scans ------------------------------------------------------------------------------------ */
 
+static uint64_t key_of(const struct live_row *row)
+{
+    return (uint64_t)row->site << 32 | row->interval;
+}
+
+/* `interval` is the one of the merge: 0 up to when the input began to end, 1 since. */
 static void add_live(struct merge_scan *to, const struct merge_source *s,
-                     const struct live_row *from)
+                     const struct live_row *from, uint32_t interval)
 {
     uint32_t site = s->site[from->site];
-    uint32_t *number = map_at(&to->of, (uint64_t)site << 2 | from->reach);
+    struct live_row empty = {.site = site, .interval = interval, .reach = from->reach};
+    uint32_t *number = map_at(&to->of, merge_live_key(&empty));
     if (*number == MAP_NONE) {
         *number = (uint32_t)to->rows.count;
-        *vec_push(&to->rows) = (struct live_row){.site = site, .reach = from->reach};
+        *vec_push(&to->rows) = empty;
     }
     struct live_row *row = &to->rows.items[*number];
     row->blocks += from->blocks;
@@ -126,15 +133,16 @@ static void add_live(struct merge_scan *to, const struct merge_source *s,
     row->led_bytes += from->led_bytes;
 }
 
+/* `old` has the rows whose blocks were there when the input began to end; NULL: all were. */
 static void add_scan(struct merge_figures *f, const struct merge_source *s, const struct scan *from,
-                     enum scan_kind kind)
+                     enum scan_kind kind, const struct map *old)
 {
     struct merge_scan *to = &f->scans[kind];
     bool lost = false;
     for (size_t i = 0; i < from->row_count; i++) {
         const struct live_row *row = &s->profile->live.items[from->first_row + i];
         lost |= row->reach == REACH_LOST || row->reach == REACH_INDIRECT;
-        add_live(to, s, row);
+        add_live(to, s, row, old && map_get(old, key_of(row)) == MAP_NONE);
     }
     to->residency &= from->residency;
     to->led &= !lost || from->led;
@@ -151,13 +159,17 @@ static void add_scans(struct merge_figures *f, const struct merge_source *s)
 {
     const struct scan *end = profile_scan(s->profile, SCAN_END),
                       *exit = profile_scan(s->profile, SCAN_EXIT);
+    struct map old = {0};
+    for (size_t i = 0; exit && i < exit->row_count; i++)
+        *map_at(&old, key_of(&s->profile->live.items[exit->first_row + i])) = 0;
     if (end) {
-        add_scan(f, s, end, SCAN_END);
+        add_scan(f, s, end, SCAN_END, exit ? &old : NULL);
         f->scans[SCAN_END].there = true;
     }
     if (exit || end)
-        add_scan(f, s, exit ? exit : end, SCAN_EXIT);
+        add_scan(f, s, exit ? exit : end, SCAN_EXIT, NULL);
     f->scans[SCAN_EXIT].there |= exit != NULL;
+    map_release(&old);
 }
 
 /* --- histograms and chains -------------------------------------------------------------------- */

@@ -95,10 +95,8 @@ static void add_sites(const struct merge_figures *f, struct profile *into, const
 
 static int by_site_and_reach(const void *a, const void *b)
 {
-    const struct live_row *x = a, *y = b;
-    if (x->site != y->site)
-        return x->site < y->site ? -1 : 1;
-    return (x->reach > y->reach) - (x->reach < y->reach);
+    uint64_t x = merge_live_key(a), y = merge_live_key(b);
+    return (x > y) - (x < y);
 }
 
 static void add_scan(const struct merge_figures *f, enum scan_kind kind, struct profile *into,

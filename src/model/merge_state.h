@@ -87,8 +87,15 @@ struct merge_scan {
     uint64_t time_ns, held_ns;
     char *unreachable;
     VEC(struct live_row) rows;
-    struct map of; /* (site, reach) -> row */
+    struct map of; /* merge_live_key -> row */
 };
+
+/* What identifies a row of a scan: its site, its interval of the merge, and its reach. */
+static inline uint64_t merge_live_key(const struct live_row *row)
+{
+    _Static_assert(REACHES <= 4, "two bits are enough");
+    return (uint64_t)row->site << 3 | row->interval << 2 | row->reach;
+}
 
 struct merge_figures {
     struct strpool threads;

@@ -45,6 +45,7 @@ void profile_release_figures(struct profile *p)
     vec_release(&p->lifetimes);
     vec_release(&p->freed_readings);
     vec_release(&p->chains);
+    vec_release(&p->process_ends);
 }
 
 void profile_release_names(struct profile *p)

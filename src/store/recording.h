@@ -153,6 +153,12 @@ struct interval {
     size_t first_row, row_count; /* index into profile.rows */
 };
 
+/* The end of a process of a combined profile (model/combined_profile.h). */
+struct process_end {
+    size_t intervals;          /* number of intervals before it */
+    uint32_t site, site_count; /* its sites in the combined profile */
+};
+
 /* Which allocator reports the figures of a stamp, if any. */
 enum stamp_allocator {
     STAMP_UNKNOWN,
@@ -448,6 +454,7 @@ struct profile {
     struct bucket_rows lifetimes; /* of freed blocks; those not listed are in the shortest bucket */
     VEC(struct freed_reading) freed_readings; /* these three are in order of site, and of bucket */
     VEC(struct chain_row) chains;             /* in order of site */
+    VEC(struct process_end) process_ends;     /* of a combined profile, in order of time */
     VEC(char *) notes; /* one sentence each: what could not be recorded, and what to do */
 
     /* Symbols: node address -> run of frames, innermost (inlined) first. */

@@ -216,3 +216,16 @@ def test_highest_of_threads_of_all(t):
         for line in t.ask(profile, "threads", "--process", str(process["pid"]))["threads"]:
             t.equal("of %d" % line["tid"], together[line["tid"]], line["highest_bytes"])
     t.equal("spikes", sorted(together.values()), [10 * MIB, 20 * MIB, 30 * MIB])
+
+
+def test_freed_after_the_last_destructor(t):
+    """What libc frees after the scan at the end is not live at the end, in any command."""
+    library = t.build("many_handlers.c", "-O1", shared=True)
+    profile = t.record(t.build("left_blocks.c", "-O1"), "keep", "3", "1000", env={"LD_PRELOAD": library}, opts=("--scan=full",))
+    report, leaks = t.report(profile)["totals"], t.ask(profile, "leaks", "--no-presets")
+    totals = leaks["totals"]
+    t.true("libc freed its lists", report["frees"] >= 5, report)
+    t.equal("bytes", totals["bytes"], report["live_bytes"])
+    t.equal("blocks", totals["blocks"], report["live_blocks"])
+    t.equal("listed", sum(e["bytes"] for e in leaks["leaks"]), report["live_bytes"])
+    t.equal("lost", (totals["lost_bytes"], totals["lost_blocks"]), (2000, 2))

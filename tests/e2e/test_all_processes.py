@@ -57,3 +57,27 @@ def test_a_metric_that_one_recording_lacks(t):
     a, b = t.record(program, "0", opts=("--cpu=wall",)), t.record(program, "0")
     t.run("diff", a, b, "--metric", "waiting")
     t.true("refused, with what to do", t.status == 1 and b in t.stderr and "--cpu=wall" in t.stderr, t.stderr)
+
+
+def test_peaks_of_all_processes(t):
+    """Three processes, one after the other, leave 4 MB each: no more than one of them holds memory at a time."""
+    profile = t.record("/bin/sh", "-c", " && ".join([t.build("left_blocks.c", "-O1") + " keep 4000 1000"] * 3))
+    report = t.report(profile, "peak", "--process", "all")
+    peak = report["totals"]["peak_bytes"]
+    t.true("the peak is one process's", 4000000 <= peak < 5000000, peak)
+    t.true("all that is left is counted", report["totals"] and t.report(profile, "live", "--process", "all")["totals"]["live_bytes"] >= 12000000)
+    peaks = t.ask(profile, "peaks", "--process", "all")["peaks"]
+    whole = [p for p in peaks if p["thread"] is None]
+    t.equal("the highest", max(p["bytes"] for p in whole), peak)
+    t.true("each rises", all(p["since_ns"] < p["time_ns"] for p in whole), whole)
+    t.true("stacks have no more", all(p["listed_bytes"] <= p["bytes"] for p in whole), whole)
+    t.true("few", len(whole) <= 3, len(whole))
+    t.true("the peak is explained", "ms, of processes that ran at the same time\n" in t.run("report", profile, "--process", "all")[0], t.stdout)
+
+
+def test_notes_of_all_processes(t):
+    """A note about one process is not told of all of them."""
+    profile = t.record("/bin/sh", "-c", "%s keep 3 1000 && %s" % ((t.build("left_blocks.c", "-O1"),) * 2))
+    pid = t.report(profile)["processes"][-1]["pid"]
+    t.equal("of the one", t.ask(profile, "report", "--process", str(pid))["notes"][:1], ["it made no allocations"])
+    t.equal("of all", t.ask(profile, "report", "--process", "all")["notes"], [])

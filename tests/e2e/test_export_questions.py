@@ -133,6 +133,24 @@ def test_processes(t, form):
             t.equal("chrome of %d" % pid, list(last.values()), [totals["live_bytes"]])
 
 
+def test_all_processes_in_heaptrack(t):
+    """A process that ended before the peak of all counts with what it held when it ended."""
+    profile = t.record("/bin/sh", "-c", "%s keep 50 1000; %s hold 4000000" % ((t.build("left_blocks.c", "-O1"),) * 2))
+    path = t.file("out.heaptrack.gz")
+    stdout, stderr, status = t.run("export", profile, "--format", "heaptrack", "--process", "all", "-o", path)
+    t.equal("status", status, 0)
+    totals = t.report(profile, "live", "--process", "all")["totals"]
+    t.true("blocks of the first are live at the end", totals["live_blocks"] >= 50 and totals["peak_bytes"] >= 4000000, totals)
+    text = subprocess.run(["heaptrack_print", "-f", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+    t.true("allocations", "calls to allocation functions: %d " % totals["allocations"] in text, (totals, text[-300:]))
+    t.true("peak", "the peak of this file" not in stderr, stderr)
+    again = t.file("again.tide")
+    t.run("import", path, "-o", again)
+    got = t.report(again)["totals"]
+    for key in ("live_blocks", "live_bytes", "peak_bytes", "bytes_allocated"):
+        t.equal(key, got[key], totals[key])
+
+
 # --- recordings of other kinds --------------------------------------------------------------------
 
 FORMATS = ("pprof", "otlp", "folded", "speedscope", "firefox", "callgrind", "massif", "dhat", "heaptrack", "chrome", "sqlite", "csv", "npy", "html")

@@ -305,3 +305,14 @@ def test_page_of_a_merge(t):
                 t.true("%s: %s" % (view, wrong), view in ("growth", "threads", "maps", "marks") and "keeps no timeline" in wrong)
         page.go("view=table")
         t.true("the table has the sums", "solve" in page.run("return document.querySelector('table.data').textContent"))
+
+
+def test_freed_at_exit(t):
+    """A handler frees three blocks, and then a thread allocates two more with the same call stack."""
+    profile = t.record(t.build("works_at_exit.c", "-O1", "-pthread"))
+    once = merge(t, "once.tide", profile)
+    again = merge(t, "again.tide", once)
+    for name, file in (("recording", profile), ("merge", once), ("merge of the merge", again)):
+        totals = t.ask(file, "leaks", "--within", "^keep$")["totals"]
+        t.equal("freed at exit, " + name, (totals["freed_at_exit_blocks"], totals["freed_at_exit_bytes"]), (3, 3000))
+        t.equal("left, " + name, (totals["blocks"], totals["bytes"]), (2, 2000))

@@ -83,6 +83,12 @@ static inline struct recording *leaky(void)
     add_row(p, LOSE, 1, REACH_LOST, 1, 10);
     add_row(p, KEEP, 0, REACH_REACHABLE, 13, 760);
     add_row(p, KEEP, 1, REACH_REACHABLE, 14, 140);
+    /* What was freed between these two scans. */
+    struct row freed = {.site = KEEP};
+    freed.columns[COL_FREES] = 7;
+    freed.columns[COL_FREED] = 700;
+    *vec_push(&p->rows) = freed;
+    vec_last(&p->intervals)->row_count++;
     add_scan(p, SCAN_END, 8);
     add_row(p, LOSE, 1, REACH_LOST, 1, 10);
     add_row(p, LOSE, 6, REACH_INDIRECT, 1, 500);

@@ -96,6 +96,27 @@ static void test_peak(void **state)
     done(&a, r);
 }
 
+/* If several threads or processes ran, the highest total of an interval is an upper bound. No part
+ * of the run has a higher peak than the whole run. */
+static void test_peak_of_a_part(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 1, 0, "x");
+    for (uint64_t i = 1; i <= 3; i++)
+        fx_interval(p, i * SECOND, 100 + i);
+    p->peak_bytes = 102;
+    p->peak_time_ns = 2 * SECOND - 1;
+    static const uint64_t peaks[] = {101, 102, 102};
+    for (size_t i = 0; i < 3; i++) {
+        struct window w = {.at = {.intervals = i + 1}};
+        assert_int_equal(totals_of(p, &w).peak_bytes, peaks[i]);
+        w.since.intervals = i;
+        assert_int_equal(totals_of(p, &w).peak_bytes, peaks[i]);
+    }
+    recording_free(r);
+}
+
 static void test_sitepeak_and_largest(void **state)
 {
     (void)state;
@@ -371,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_total),
         cmocka_unit_test(test_temporary),
         cmocka_unit_test(test_peak),
+        cmocka_unit_test(test_peak_of_a_part),
         cmocka_unit_test(test_sitepeak_and_largest),
         cmocka_unit_test(test_mapped),
         cmocka_unit_test(test_sizes),

@@ -58,6 +58,34 @@ static void test_unknown_module(void **state)
     done(&a, r);
 }
 
+/* Code of no library is one row by library and by file, however many addresses it has; markers
+ * are rows of their own. */
+static void test_unknown_code_is_one_row(void **state)
+{
+    (void)state;
+    static const enum grouping groupings[] = {BY_LIBRARY, BY_FILE};
+    for (size_t g = 0; g < 2; g++) {
+        struct recording *r = recording_new();
+        struct profile *p = fx_profile(r, 1, 0, "x");
+        fx_thread(p, 1, "main");
+        const uint64_t addresses[] = {0x9000, 0xa000, 0xb000, 2};
+        fx_interval(p, SECOND, 0);
+        for (uint32_t i = 0; i < 4; i++) {
+            fx_site(p, fx_node(p, 0, addresses[i]), 0, DOMAIN_HEAP);
+            fx_row(p, i, 10, 1, 0, 0);
+        }
+        fx_site(p, 0, 0, DOMAIN_HEAP); /* no stack is known */
+        fx_row(p, 4, 5, 1, 0, 0);
+        struct query q = {.by = groupings[g], .top = QUERY_ALL};
+        struct answer a;
+        fx_answer(&a, r, &q);
+        assert_int_equal(a.rows.rows.count, 2);
+        fx_expect(&a, "[unknown]", 35, 4, 35, 4);
+        fx_expect(&a, "[no unwind information]", 10, 1, 10, 1);
+        done(&a, r);
+    }
+}
+
 static void test_by_line(void **state)
 {
     (void)state;
@@ -304,12 +332,19 @@ static void test_order_and_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_function_place), cmocka_unit_test(test_unknown_module),
-        cmocka_unit_test(test_by_line),        cmocka_unit_test(test_by_library_and_file),
-        cmocka_unit_test(test_by_thread),      cmocka_unit_test(test_threads_of_one_name),
-        cmocka_unit_test(test_by_stack),       cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_tree_cut),       cmocka_unit_test(test_callers),
-        cmocka_unit_test(test_callees),        cmocka_unit_test(test_mutual_recursion),
+        cmocka_unit_test(test_function_place),
+        cmocka_unit_test(test_unknown_module),
+        cmocka_unit_test(test_unknown_code_is_one_row),
+        cmocka_unit_test(test_by_line),
+        cmocka_unit_test(test_by_library_and_file),
+        cmocka_unit_test(test_by_thread),
+        cmocka_unit_test(test_threads_of_one_name),
+        cmocka_unit_test(test_by_stack),
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_tree_cut),
+        cmocka_unit_test(test_callers),
+        cmocka_unit_test(test_callees),
+        cmocka_unit_test(test_mutual_recursion),
         cmocka_unit_test(test_order_and_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

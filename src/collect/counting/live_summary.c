@@ -298,6 +298,40 @@ static void take_away(struct live_row *rows, size_t count, struct live_row debt)
         }
 }
 
+static int reachable_first(const void *a, const void *b)
+{
+    const struct live_row *x = a, *y = b;
+    bool other_x = x->reach != REACH_REACHABLE, other_y = y->reach != REACH_REACHABLE;
+    return other_x != other_y ? other_x - other_y : in_order(a, b);
+}
+
+void live_summary_forget_freed(struct live_summary *s, const struct target *t)
+{
+    const struct ledger *l = &t->ledger;
+    size_t kept = 0;
+    SORT_ROWS(&s->rows, l->accounts.count);
+    for (size_t i = 0, end; i < s->rows.count; i = end) {
+        struct live_row *rows = &s->rows.items[i], sum = {0};
+        for (end = i; end < s->rows.count && s->rows.items[end].site == rows->site; end++)
+            join(&sum, &s->rows.items[end]);
+        struct amount live = ledger_live(l, &l->accounts.items[rows->site]);
+        struct live_row left = {.blocks = live.blocks, .bytes = live.bytes, .usable = live.usable};
+        if (left.blocks >= sum.blocks || !fits(&left, &sum))
+            continue;
+        subtract(&sum, &left);
+        /* The program still had pointers to what it freed. */
+        qsort(rows, end - i, sizeof *rows, reachable_first);
+        take_away(rows, end - i, sum);
+    }
+    for (size_t i = 0; i < s->rows.count; i++) {
+        struct live_row row = s->rows.items[i];
+        row.untouched = row.untouched < row.usable ? row.untouched : row.usable;
+        if (row.blocks)
+            s->rows.items[kept++] = row;
+    }
+    s->rows.count = kept;
+}
+
 struct remembered {
     VEC(struct live_row) rows;
 };

@@ -57,6 +57,8 @@ struct live_derivation {
 void live_derivation_begin(struct live_derivation *d, struct target *t, enum scan_kind kind,
                            uint64_t now_ns);
 void live_derivation_run(struct live_derivation *d);
+/* Leaves out what was freed since, according to the ledger. */
+void live_summary_forget_freed(struct live_summary *s, const struct target *t);
 /* Appends the rows to the profile, whose intervals must be final. */
 void live_summary_finish(struct live_summary *s, struct target *t);
 void live_summary_release(struct live_summary *s);

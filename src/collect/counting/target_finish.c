@@ -13,7 +13,8 @@
 
 #define WORTH_A_THREAD 20000 /* sites */
 
-/* What happened since then, if anything, is in the intervals that follow. */
+/* After the destructors libc frees blocks of its own. What is allocated since then, if anything, is
+ * in the intervals that follow. */
 static bool was_seen_to_end(struct target *t)
 {
     struct live_summary *last = t->scan.results.count ? vec_last(&t->scan.results) : NULL;
@@ -21,6 +22,8 @@ static bool was_seen_to_end(struct target *t)
         return false;
     if (last->events == t->events)
         last->scan.intervals = target_tick(t);
+    else
+        live_summary_forget_freed(last, t);
     return true;
 }
 
