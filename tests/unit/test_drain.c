@@ -1,7 +1,9 @@
 /* From words in rings to numbers: what a program in good order writes. */
 #include "test_drain_fixture.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* --- one thread ------------------------------------------------------------------------------- */
 
@@ -168,6 +170,38 @@ static void test_mark_of_a_thread_that_reports(void **state)
     target_pass(t, 3);
     assert_int_equal(t->timeline.slices.count, 1);
     assert_u64_equal(t->timeline.slices.items[0].live_bytes, 10);
+    target_free(t);
+}
+
+static void *report_soon(void *ring)
+{
+    struct ring *r = ring;
+    usleep(1000);
+    alloc(r, 10, 0, 1);
+    r->shared->rows_written = 2;
+    return NULL;
+}
+
+/* The same if the interval must end now: the thread is waited for, if it goes on. */
+static void test_mark_that_must_end_now(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    pthread_t thread;
+    struct target *t = target_open(r);
+    target_drain(t, 1);
+    r[0].shared->rows_written = 1;
+    wire_move_tick(t->header);
+    pthread_create(&thread, NULL, report_soon, &r[0]);
+    target_drain(t, 2);
+    pthread_join(thread, NULL);
+    assert_int_equal(t->timeline.slices.count, 1);
+    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 10);
+    r[0].shared->rows_written = 3; /* and it stays so */
+    t->stopped = true;
+    wire_move_tick(t->header);
+    target_drain(t, 3);
+    assert_int_equal(t->timeline.slices.count, 2);
     target_free(t);
 }
 
@@ -428,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_frees_before_the_allocations),
         cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_mark_of_a_thread_that_reports),
+        cmocka_unit_test(test_mark_that_must_end_now),
         cmocka_unit_test(test_next_thread_of_a_ring),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),

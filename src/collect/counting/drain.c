@@ -7,6 +7,7 @@
  * the second. So it reads, in order, until everything from the first reading is done.
  */
 #include <string.h>
+#include <time.h>
 
 #include "collect/counting/heap_peak.h"
 #include "collect/counting/ring_records.h"
@@ -170,6 +171,9 @@ static void find_heads(struct target *t)
 #define PATIENCE_NS 50000000
 #define TELLING_NS  1000000000
 #define TRIES       8 /* readings of the accounts, while threads are reporting */
+/* If an interval must end now, a thread that is reporting is waited for so many times so long. */
+#define NAPS   1000
+#define NAP_NS 100000
 
 /* Is it better to read the accounts later? Only for a single thread: what several threads report
  * about one block must be read in about the order in which it happened. Only the last boundary may
@@ -218,6 +222,27 @@ static bool read_accounts(struct target *t, uint32_t tick)
     return !again;
 }
 
+/* read_accounts for an interval that must end now. */
+static void read_accounts_now(struct target *t, uint32_t tick)
+{
+    unsigned most = t->ended || t->stopped ? 0 : NAPS;
+    for (unsigned naps = 0; !read_accounts(t, tick) && naps < most; naps++)
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+}
+
+/* Reads what was counted before a boundary. false: later, because a thread has not reported it. */
+static bool finish_interval(struct target *t, size_t i, uint64_t now_ns)
+{
+    const struct boundary *b = &t->boundaries.items[i];
+    if (puts_off(t, i, now_ns))
+        return false;
+    if (!t->patient)
+        read_accounts_now(t, b->tick);
+    else if (!read_accounts(t, b->tick) && now_ns < b->time_ns + TELLING_NS)
+        return false;
+    return true;
+}
+
 void drain_counters(struct target *t)
 {
     if (t->header)
@@ -251,8 +276,7 @@ uint64_t drain_rings(struct target *t, uint64_t now_ns)
         struct boundary *b = &t->boundaries.items[i];
         bool kept;
         drain_until(t, b->tick);
-        if (puts_off(t, i, now_ns) ||
-            (!read_accounts(t, b->tick) && t->patient && now_ns < b->time_ns + TELLING_NS)) {
+        if (!finish_interval(t, i, now_ns)) {
             held = t->boundaries.count - i;
             memmove(t->boundaries.items, b, held * sizeof *b);
             break;

@@ -144,6 +144,7 @@ struct target {
     VEC(struct reader *) active; /* the rings that this pass reads */
     VEC(struct boundary) boundaries;
     bool patient;  /* patient boundaries may be put off to a later pass */
+    bool stopped;  /* its threads are: none of them goes on reporting */
     uint32_t tick; /* ends of intervals before this tick have been handled */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: not asked for */

@@ -332,10 +332,12 @@ static void read_memory(struct scanning *s, bool stops_threads)
     for (unsigned tries = 0; stops_threads; tries++) {
         start = since_start_ns(t);
         code = stop_threads_begin(&h, t->pid, s->waiting ? (pid_t)s->waiting->thread : 0, &err);
+        t->stopped = !code;
         target_drain(t, since_start_ns(t));
         s->in_flight = is_reallocating(t);
         if (code || tries == TRIES || !s->in_flight)
             break;
+        t->stopped = false;
         stop_threads_end(&h);
         nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NS}, NULL);
     }
@@ -368,6 +370,7 @@ static void read_memory(struct scanning *s, bool stops_threads)
         footprint_read(s->footprint, t, FOOTPRINT_EXIT, s->time_ns,
                        stops_threads ? !code : stop_threads_count(t->pid) == 1);
     block_index_release(t);
+    t->stopped = false;
     stop_threads_end(&h);
     s->held_ns = since_start_ns(t) - start;
     s->unreachable = code ? xstrdup(err.text) : NULL;

@@ -151,7 +151,7 @@ static void read_running(struct footprint_reading *l, struct target *t, enum foo
             footprint_reading_release(l);
         }
         stamp_take(t, now_ns, &before);
-        target_drain(t, now_ns);
+        target_pass(t, now_ns); /* the program goes on: nothing must end now */
         uint64_t live = live_now(t);
         footprint_read(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
         l->footprint.live_bytes = live_now(t);

@@ -154,7 +154,7 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
 void session_drain(struct session *s)
 {
     for (size_t i = 0; i < s->live.count; i++)
-        target_drain(s->live.items[i], elapsed_ns(s) - s->live.items[i]->start_ns);
+        target_pass(s->live.items[i], elapsed_ns(s) - s->live.items[i]->start_ns);
 }
 
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
