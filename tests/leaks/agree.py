@@ -52,6 +52,7 @@ NOT_COMPARED = {
     "plugin.c": "a library", "oracle.c": "a library", "unknown_client.c": "a library", "jumping_malloc.c": "a library",
     "own_malloc.c": "has a malloc of its own", "own_malloc_forks.c": "has a malloc of its own",
     "odd_malloc.c": "has a malloc of its own", "whole_malloc.c": "has a malloc of its own",
+    "mozilla_malloc.c": "has a malloc of its own",
     "own_new.cpp": "has an operator new of its own", "interrupted_hooks.c": "has a malloc of its own",
     "thirty_two.c": "another architecture", "other_namespace.c": "a second libc: its blocks are not seen",
     "scribbles.c": "destroys the recording", "soak.cpp": "differs from run to run",
@@ -159,11 +160,14 @@ def differences(ours, theirs):
 # What docs/leaks.md explains, by function.
 EXPLAINED = {
     "closes_all.c": {"valgrind": ("after_close",)},
+    "event_gaps.c": {"valgrind": ("main",)},
     "heap_maps.c": {"valgrind": ("allocate",), "sanitizer": ("allocate", "main")},
     "handler_depths.c": {"valgrind": ("on_signal",), "sanitizer": ("on_signal",)},
     "handover.c": {"valgrind": ("leak_some",), "sanitizer": ("leak_some",)},
     "in_handler.c": {"valgrind": ("in_handler",), "sanitizer": ("in_handler",)},
     "around_main.cpp": {"sanitizer": ("take",)},
+    "kernel_pointers.c": {"valgrind": ("block",), "sanitizer": ("block",)},
+    "locks_all.c": {"sanitizer": ("allocate",)},
     "owners.c": {"sanitizer": ("large_block",)},
     "perl-files": {"valgrind": ("Perl_safesysrealloc", "Perl_safesysmalloc")},
     "reallocs.c": {"valgrind": ("shrunk_in_place",)},
