@@ -103,7 +103,8 @@ class Round:
         environment = {**os.environ, "TMPDIR": folder,
                        "ASAN_OPTIONS": "exitcode=99:log_path=" + spoken,
                        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:log_path=" + spoken,
-                       "TSAN_OPTIONS": "exitcode=99:log_path=" + spoken}
+                       # A forked copy of the collector writes snapshots, with threads, which glibc permits.
+                       "TSAN_OPTIONS": "exitcode=99:die_after_fork=0:log_path=" + spoken}
         command = [self.tidemark, "run", "--quiet", "-o", self.profile, "--", self.programs.soak, self.log,
                    *self.arguments, *self.programs.plugins]
         self.tool = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
