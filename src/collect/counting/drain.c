@@ -171,7 +171,7 @@ static void find_heads(struct target *t)
 #define PATIENCE_NS 50000000
 #define TELLING_NS  1000000000
 #define TRIES       8 /* readings of the accounts, while threads are reporting */
-/* If an interval must end now, a thread that is reporting is waited for so many times so long. */
+/* If an interval must end now: how often, and how long, to wait for a thread that is reporting. */
 #define NAPS   1000
 #define NAP_NS 100000
 

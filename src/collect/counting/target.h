@@ -144,7 +144,7 @@ struct target {
     VEC(struct reader *) active; /* the rings that this pass reads */
     VEC(struct boundary) boundaries;
     bool patient;  /* patient boundaries may be put off to a later pass */
-    bool stopped;  /* its threads are: none of them goes on reporting */
+    bool stopped;  /* its threads are stopped, so none of them will report */
     uint32_t tick; /* ends of intervals before this tick have been handled */
     struct marks marks;
     struct mark_on *mark_on; /* the session's; NULL: not asked for */
@@ -243,8 +243,9 @@ int target_more_rings(struct target *t, uint32_t count, size_t *size);
  * touched: reading it would take a page of memory. */
 void target_meet_rings(struct target *t);
 
-/* Reads everything that existed at the call. now_ns: time since the target's start. Returns the
- * number of words read. */
+/* Reads everything that existed at the call, and ends all intervals that were announced; it waits a
+ * little for a thread that is reporting. Use target_pass if they may end later. now_ns: time since
+ * the target's start. Returns the number of words read. */
 uint64_t target_drain(struct target *t, uint64_t now_ns);
 /* Announces the end of an interval, which the next target_drain carries out. */
 void target_boundary(struct target *t, uint64_t now_ns);
