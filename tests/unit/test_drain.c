@@ -205,6 +205,27 @@ static void test_mark_that_must_end_now(void **state)
     target_free(t);
 }
 
+/* Figures of this moment are wanted while an interval waits to be ended: what is after it stays out. */
+static void test_figures_before_an_interval_has_ended(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    target_drain(t, 1);
+    alloc(&r[0], 10, 0, 1);
+    wire_move_tick(t->header);
+    record(&r[0], 2, WIRE_WORD(WIRE_TICK, 0, t->tick + 1), 0, 0, 0);
+    alloc(&r[0], 20, 0, 1);
+    target_boundary(t, 2); /* the second one; both are ended by the next pass */
+    drain_counters(t);
+    assert_u64_equal(t->ledger.live.bytes, 10);
+    target_drain(t, 3);
+    assert_int_equal(t->timeline.slices.count, 2);
+    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 10);
+    assert_u64_equal(t->timeline.slices.items[1].live_bytes, 30);
+    target_free(t);
+}
+
 /* A ring goes from one thread to the next: whose an account is, is known when that has been read. */
 static void test_next_thread_of_a_ring(void **state)
 {
@@ -463,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_mark_of_a_thread_that_reports),
         cmocka_unit_test(test_mark_that_must_end_now),
+        cmocka_unit_test(test_figures_before_an_interval_has_ended),
         cmocka_unit_test(test_next_thread_of_a_ring),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),

@@ -246,7 +246,7 @@ static bool finish_interval(struct target *t, size_t i, uint64_t now_ns)
 void drain_counters(struct target *t)
 {
     if (t->header)
-        read_accounts(t, t->tick);
+        read_accounts(t, t->boundaries.count ? t->boundaries.items[0].tick : t->tick);
 }
 
 uint64_t drain_rings(struct target *t, uint64_t now_ns)

@@ -314,7 +314,8 @@ void target_use_title(struct target *t, const struct strbuf *title, uint64_t sta
 
 /* drain.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
-/* Reads what the threads of a process have counted and not reported yet. */
+/* Reads what the threads of a process have counted and not reported yet, up to the end of the first
+ * interval that waits to be ended. */
 void drain_counters(struct target *t);
 
 #endif
