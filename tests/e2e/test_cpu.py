@@ -239,7 +239,8 @@ def test_as_nobody(t):
         profile = os.path.join(os.path.dirname(tool), "x%d.tide" % len(opts))
         t.plain(*AS_NOBODY, tool, "run", "--quiet", *opts, "-o", profile, "--", program, "2", str(ROUNDS // 2))
         t.equal("status, stderr", (t.status, t.stderr), (0, ""))
-        report = t.report(profile, "cpu")
+        # What the kernel is charged with are samples that did not come. On a busy host, others did not come either.
+        report = t.report(profile, "cpu", "--ignore", r"^\[kernel\]$")
         # Its rings are small: on a busy machine some are lost.
         right_shares(t, counts_of(report), report["sum"]["count"], report["sampling"]["lost_samples"])
 

@@ -6,6 +6,7 @@
 #include "collect/proc/proc.h"
 
 #define SETTLED_SAMPLES 50 /* fewer samples say too little */
+#define TICK_NS         UINT64_C(10000000)
 
 /* CPU time of a process. /proc has it in ticks of 10 ms. The CPU clock is exact, but does not say
  * how much of it was in user mode. */
@@ -71,28 +72,46 @@ static void set_units(struct target *t, uint64_t unit, bool kernel)
     }
 }
 
-/*
- * Samples are a period of CPU time apart, but some do not come, for example while another virtual
- * machine had the processor. In the end each sample counts for its share of the CPU time that the
- * kernel reports, unless that is far off. Where time in the kernel is estimated, it is the rest
- * that the samples of user mode leave. Rows are stored as samples x unit, so only the unit changes.
- */
+/* The kernel's time, if it is known from samples that did not come: they did not come either while
+ * the host had the processor. Then there are far more of them than the kernel counts for itself. */
+static uint64_t kernel_time(const struct sampling *g, uint64_t missed_ns)
+{
+    uint64_t all_ns = g->user_ns + g->system_ns;
+    bool too_much = missed_ns > 2 * g->system_ns + all_ns / 20 + TICK_NS;
+    return g->kernel == KERNEL_ESTIMATED && too_much ? g->system_ns : missed_ns;
+}
+
+struct sample_units samples_units(const struct sampling *g, uint64_t user, uint64_t kernel)
+{
+    uint64_t period = g->cpu_period_ns, all_ns = g->user_ns + g->system_ns;
+    struct sample_units units = {period, period};
+    if (!g->counted || user + kernel < SETTLED_SAMPLES)
+        return units;
+    uint64_t kernel_ns = kernel_time(g, all_ns / (user + kernel) * kernel);
+    /* Less CPU time than samples: the last reading of it was long before the end. */
+    if (user && (all_ns - kernel_ns) / user < period - period / 5) {
+        if (g->kernel != KERNEL_ESTIMATED || all_ns <= user * period)
+            return units;
+        kernel_ns = all_ns - user * period;
+    }
+    if (user)
+        units.user = (all_ns - kernel_ns) / user;
+    if (kernel)
+        units.kernel = kernel_ns / kernel;
+    return units;
+}
+
 void samples_settle(struct target *t)
 {
-    const struct sampling *g = &t->profile.sampling;
-    uint64_t user = 0, kernel = 0, period = g->cpu_period_ns, all_ns = g->user_ns + g->system_ns;
+    uint64_t user = 0, kernel = 0;
     for (size_t i = 0; i < t->ledger.accounts.count; i++) {
         const struct account *a = &t->ledger.accounts.items[i];
         if (a->domain == DOMAIN_CPU)
             *(samples_in_kernel(t, a) ? &kernel : &user) += ledger_live(&t->ledger, a).blocks;
     }
-    if (!g->counted || t->was_paused || user + kernel < SETTLED_SAMPLES)
+    if (t->was_paused)
         return;
-    uint64_t unit = all_ns / (user + kernel), low = period - period / 5, high = period + period / 4;
-    if (unit >= low && unit <= high) {
-        set_units(t, unit, false);
-        set_units(t, unit, true);
-    } else if (unit < low && g->kernel == KERNEL_ESTIMATED && kernel && all_ns > user * period) {
-        set_units(t, (all_ns - user * period) / kernel, true);
-    }
+    struct sample_units units = samples_units(&t->profile.sampling, user, kernel);
+    set_units(t, units.user, false);
+    set_units(t, units.kernel, true);
 }
