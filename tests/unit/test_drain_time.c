@@ -1,6 +1,8 @@
 /* From words in rings to numbers: intervals, marks, and what was dropped. */
 #include "test_drain_fixture.h"
 
+#include "collect/counting/heap_peak.h"
+
 /* An interval's events are those that were written before the program saw its end. */
 static void test_intervals(void **state)
 {
@@ -76,6 +78,31 @@ static void test_mark_made_between_the_two_looks(void **state)
     target_free(t);
 }
 
+/* The time that was noted may be one of the interval before, or of one after. */
+static void test_time_of_the_peak(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t noted, settled;
+    } times[] = {{10, 30}, {15, 30}, {20, 30}, {21, 21}, {30, 30}, {31, 30}, {45, 30}};
+    struct profile p = {.peak_bytes = 7};
+    for (uint64_t i = 1; i <= 4; i++)
+        *vec_push(&p.intervals) = (struct interval){.end_ns = 10 * i, .peak_bytes = i == 3 ? 7 : 6};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        p.peak_time_ns = times[i].noted;
+        heap_peak_settle_time(&p);
+        assert_u64_equal(p.peak_time_ns, times[i].settled);
+    }
+    p.intervals.items[0].peak_bytes = 7; /* the first of two */
+    p.peak_time_ns = 0;
+    heap_peak_settle_time(&p);
+    assert_u64_equal(p.peak_time_ns, 0);
+    p.peak_time_ns = 25;
+    heap_peak_settle_time(&p);
+    assert_u64_equal(p.peak_time_ns, 10);
+    vec_release(&p.intervals);
+}
+
 static void test_dropped(void **state)
 {
     (void)state;
@@ -100,6 +127,7 @@ int main(void)
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_later_tick_is_in_the_next_interval),
         cmocka_unit_test(test_mark_made_between_the_two_looks),
+        cmocka_unit_test(test_time_of_the_peak),
         cmocka_unit_test(test_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

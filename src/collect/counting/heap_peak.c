@@ -240,3 +240,17 @@ void heap_peak_settle(struct target *t, uint64_t now_ns)
     settle_at(t, epoch + 1);
     t->profile.peak_time_ns = now_ns;
 }
+
+void heap_peak_settle_time(struct profile *p)
+{
+    uint64_t begin_ns = 0;
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        if (v->peak_bytes == p->peak_bytes) {
+            if (p->peak_time_ns > v->end_ns || (i && p->peak_time_ns <= begin_ns))
+                p->peak_time_ns = v->end_ns;
+            return;
+        }
+        begin_ns = v->end_ns;
+    }
+}

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+struct profile;
 struct target;
 
 /* Notes the time of the peak, if the program's total is higher than at the last call. */
@@ -26,5 +27,9 @@ void heap_peak_restart(struct target *t);
 /* Computes, before target_finish, what each site had at the peak, and the sizes and lifetimes of
  * its blocks. The peak is never less than what is live now. */
 void heap_peak_settle(struct target *t, uint64_t now_ns);
+/* Moves the time of the peak into the interval in which it was. The collector notices a peak at its
+ * next pass, when that interval may be over; or the peak comes after the beginning of the pass,
+ * whose time it gets. */
+void heap_peak_settle_time(struct profile *p);
 
 #endif

@@ -66,9 +66,10 @@ void samples_count(struct target *t);
 /* Does this account have CPU time of the kernel? */
 bool samples_in_kernel(const struct target *t, const struct account *a);
 /*
- * The CPU time that a sample counts for in the end. Samples are a period apart, but some do not come,
- * for example while another virtual machine had the processor. So each counts for its share of the
- * CPU time that the kernel reports. Rows are stored as samples x unit, so only the unit changes.
+ * The CPU time that a sample counts for in the end. Samples are a period apart, but some do not
+ * come, for example while another virtual machine had the processor. So each counts for its share
+ * of the CPU time that the kernel reports. Rows are stored as samples x unit, so only the unit
+ * changes.
  */
 struct sample_units {
     uint64_t user, kernel;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "collect/counting/heap_peak.h"
 #include "collect/sampling/samples.h"
 #include "store/chunk.h"
 #include "store/writer.h"
@@ -64,19 +65,6 @@ void packing_count(struct target *t)
     }
 }
 
-/* The collector notices a peak at its next reading, when the interval of the peak may be over. */
-static void settle_peak_time(struct profile *p)
-{
-    for (size_t i = 0; i < p->intervals.count; i++) {
-        const struct interval *v = &p->intervals.items[i];
-        if (v->peak_bytes != p->peak_bytes)
-            continue;
-        if (v->end_ns < p->peak_time_ns)
-            p->peak_time_ns = v->end_ns;
-        return;
-    }
-}
-
 /* What is needed to name the nodes of a process. */
 struct filling {
     struct target *target;
@@ -104,7 +92,7 @@ static void make_figures(struct target *t, struct strpool *strings, struct filli
     bool beside = names && t->profile.nodes.count > WORTH_A_THREAD &&
                   pthread_create(&filler, NULL, fill_names, names) == 0;
     target_finish(t);
-    settle_peak_time(&t->profile);
+    heap_peak_settle_time(&t->profile);
     if (beside)
         pthread_join(filler, NULL);
     else if (names)
