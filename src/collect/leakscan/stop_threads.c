@@ -19,6 +19,7 @@
 #include "machine/stopped.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* how long to wait for a thread to stop */
+#define SLEEP_NS    UINT64_C(100000000)  /* the same for one that sleeps and cannot be woken */
 #define YIELDS      64                   /* checks without a nap: most threads stop at once */
 #define NAP_NS      50000
 #define REAP_SIGNAL SIGVTALRM /* nothing else here uses it */
@@ -227,25 +228,55 @@ static bool has_stopped(pid_t pid, struct stopped_thread *t)
     return true;
 }
 
+static void read_call(pid_t pid, pid_t tid, char *text, size_t size)
+{
+    char name[32];
+    snprintf(name, sizeof name, "task/%d/syscall", tid);
+    proc_read_text(pid, name, text, size);
+}
+
+bool stop_threads_sleeps(const char *call, uint64_t waited_ns)
+{
+    if (!isdigit((unsigned char)call[0]))
+        return false;
+    long number = strtol(call, NULL, 10);
+#ifdef SYS_vfork
+    if (number == SYS_vfork)
+        return true;
+#endif
+    return number == SYS_clone || number == SYS_clone3 || waited_ns > SLEEP_NS;
+}
+
+/* Does it sleep in the kernel, and cannot be woken? It stops before it is back in the program, so
+ * it is as good as stopped. */
+static bool is_asleep(pid_t pid, pid_t tid, uint64_t waited_ns)
+{
+    char call[512];
+    if (state_of(pid, tid) != 'D')
+        return false;
+    read_call(pid, tid, call, sizeof call);
+    return stop_threads_sleeps(call, waited_ns);
+}
+
 static bool await_stops(struct stopped_threads *h, uint64_t patience_ns, struct err *err)
 {
     struct patience patience = {0};
     for (unsigned round = 0;; round++) {
+        uint64_t waited_ns = patience_waited(&patience, monotonic_ns());
         size_t running = 0;
         pid_t last = 0;
         for (size_t i = 0; i < h->threads.count; i++) {
             struct stopped_thread *t = &h->threads.items[i];
             if (t->stopped || t->ended || has_stopped(h->pid, t))
                 continue;
-            t->ended = round % YIELDS == YIELDS - 1 && is_dead(h->pid, t->tid);
-            /* A thread that sleeps in the kernel and cannot be woken (vfork) is as good as
-             * stopped. */
-            if (!t->ended && (round % YIELDS != YIELDS - 1 || state_of(h->pid, t->tid) != 'D'))
+            bool looks = round % YIELDS == YIELDS - 1;
+            t->ended = looks && is_dead(h->pid, t->tid);
+            if (!t->ended && !(looks && is_asleep(h->pid, t->tid, waited_ns)))
                 running++, last = t->tid;
         }
         if (!running)
             return true;
-        if (patience_waited(&patience, monotonic_ns()) > patience_ns) {
+        if (waited_ns > patience_ns) {
             char state = state_of(h->pid, last);
             err_set(
                 err, -EBUSY,
@@ -286,11 +317,10 @@ static void read_registers(struct stopped_threads *h, struct stopped_thread *t)
  * pointer. */
 static void read_system_call(struct stopped_threads *h, struct stopped_thread *t)
 {
-    char name[32], text[512], *at = text;
+    char text[512], *at = text;
     uint64_t words[9] = {0};
     unsigned n = 0;
-    snprintf(name, sizeof name, "task/%d/syscall", t->tid);
-    proc_read_text(h->pid, name, text, sizeof text);
+    read_call(h->pid, t->tid, text, sizeof text);
     if (!isdigit((unsigned char)text[0]))
         return;
     for (char *end; n < 9 && (words[n] = strtoull(at, &end, 0), end != at); at = end)
