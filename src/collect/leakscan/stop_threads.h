@@ -46,10 +46,10 @@ void stop_threads_end(struct stopped_threads *h);
 unsigned stop_threads_count(pid_t pid);
 
 /*
- * A thread sleeps in the kernel and cannot be woken. Is it enough to know its system call? `call` is
- * what /proc says of it. In vfork it may sleep for as long as a child likes. Other calls are waited
- * for a while, because registers are known only of a thread that has stopped. A thread that is in no
- * call waits for a page, or is frozen: nothing is known of it, not even its stack.
+ * A thread sleeps in the kernel and cannot be woken. Is it enough to know its system call? `call`
+ * is what /proc says of it. In vfork it may sleep for as long as a child likes. Other calls are
+ * waited for a while, because registers are known only of a thread that has stopped. A thread that
+ * is in no call waits for a page, or is frozen: nothing is known of it, not even its stack.
  */
 bool stop_threads_sleeps(const char *call, uint64_t waited_ns);
 
