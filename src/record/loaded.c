@@ -15,14 +15,12 @@ static bool find(uint64_t address, struct libc_object *o)
                             : loader_list_find(address, o);
 }
 
-/* The program headers of a file, from its first segment; returns their number, 0: not available. */
-static unsigned headers_of(const struct link_map *m, uint64_t first, const ElfW(Phdr) * *out)
+/* The program headers of a file, from its first segment; returns their number, 0: this is another
+ * segment. */
+static unsigned headers_of(const struct libc_object *first, const ElfW(Phdr) * *out)
 {
-    struct libc_object o;
-    if (!find(first, &o) || o.link_map != m)
-        return 0;
-    const ElfW(Ehdr) *file = o.map_start;
-    uint64_t size = (uintptr_t)o.map_end - (uintptr_t)file;
+    const ElfW(Ehdr) *file = first->map_start;
+    uint64_t size = (uintptr_t)first->map_end - (uintptr_t)file;
     if (size < sizeof *file || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
         file->e_phentsize != sizeof **out || file->e_phoff > size ||
         file->e_phnum * sizeof **out > size - file->e_phoff)
@@ -34,10 +32,18 @@ static unsigned headers_of(const struct link_map *m, uint64_t first, const ElfW(
 /* The loader returns one segment, or all with the gaps between them, which cannot be read. */
 static unsigned all_headers(const struct libc_object *o, const ElfW(Phdr) * *out)
 {
-    const struct link_map *m = o->link_map;
-    unsigned count = headers_of(m, (uintptr_t)o->map_start, out);
+    struct libc_object first;
+    unsigned count = headers_of(o, out);
+    if (count)
+        return count;
     /* A program at fixed addresses has no base; the kernel says where its headers are. */
-    return count ? count : headers_of(m, m->l_addr ? m->l_addr : getauxval(AT_PHDR), out);
+    uint64_t base = o->link_map->l_addr ? o->link_map->l_addr : getauxval(AT_PHDR);
+    return find(base, &first) && first.link_map == o->link_map ? headers_of(&first, out) : 0;
+}
+
+static bool is_code(const ElfW(Phdr) * p)
+{
+    return p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R;
 }
 
 bool loaded_find(uint64_t address, struct loaded *out)
@@ -59,6 +65,10 @@ bool loaded_find(uint64_t address, struct loaded *out)
             out->tables = (struct cfi_section){.begin = (const void *)(uintptr_t)start,
                                                .end = (const void *)(uintptr_t)end,
                                                .header = o.eh_frame};
+        if (is_code(&p[i]) && address >= start && address < start + p[i].p_filesz) {
+            out->code_start = start;
+            out->code_end = start + p[i].p_filesz;
+        }
         start &= ~(page_bytes() - 1); /* as the loader has it */
         out->start = start < out->start ? start : out->start;
         out->end = end > out->end ? end : out->end;
@@ -78,29 +88,35 @@ const struct link_map *loaded_map(const void *address)
     return find((uintptr_t)address, &o) ? o.link_map : NULL;
 }
 
-enum step_call loaded_call(uint64_t address, uint64_t callee)
+bool loaded_call_site(uint64_t address, struct call_site *out)
 {
     struct libc_object o;
     const ElfW(Phdr) * p;
     uint64_t target;
     if (!find(address - 1, &o))
-        return CALL_NONE;
-    for (unsigned i = 0, n = all_headers(&o, &p); i < n; i++) {
+        return false;
+    *out = (struct call_site){.address = address, .kind = CALL_NONE};
+    unsigned n = all_headers(&o, &p);
+    for (unsigned i = 0; i < n; i++) {
         uint64_t start = o.link_map->l_addr + p[i].p_vaddr, end = start + p[i].p_filesz;
-        if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X) || !(p[i].p_flags & PF_R) ||
-            address < start + ARCH_CALL_LONGEST || address > end)
+        if (!is_code(&p[i]) || address < start + ARCH_CALL_LONGEST || address > end)
             continue;
         const uint8_t *code = (const uint8_t *)(uintptr_t)address - ARCH_CALL_LONGEST;
         if (!arch_is_call(code))
-            return CALL_NONE;
-        if (!arch_calls_around(code, address, callee, &target))
-            return CALL_ANY;
+            return true;
+        out->kind = CALL_ANY;
+        if (!arch_call_target(code, address, &target))
+            return true;
+        out->distance = (int32_t)(target - address);
+        out->kind = CALL_BARE;
         if (target < start || target >= end)
-            return CALL_BARE;
+            return true;
         uint8_t begin[ARCH_PROLOGUE] = {0}; /* the last function may be shorter */
         memcpy(begin, (const void *)(uintptr_t)target,
                end - target < sizeof begin ? end - target : sizeof begin);
-        return arch_keeps_frame(begin) ? CALL_FRAMED : CALL_BARE;
+        if (arch_keeps_frame(begin))
+            out->kind = CALL_FRAMED;
+        return true;
     }
-    return CALL_NONE;
+    return n > 0;
 }

@@ -17,6 +17,8 @@ struct loaded {
     uint64_t start, end; /* from the first segment of the file to the end of the last */
     const struct link_map *map;
     struct cfi_section tables; /* call frame information of the file; header NULL: it has none */
+    /* The readable code of the file that contains the address; both 0: the address is not in it. */
+    uint64_t code_start, code_end;
 };
 
 /* Finds the file of an address; false: the address belongs to no file. */
@@ -29,7 +31,8 @@ bool loaded_begins_at(uint64_t address);
 /* The file that contains a function or an object; NULL: none does. */
 const struct link_map *loaded_map(const void *address);
 
-/* For struct unwind_space: what kind of call returns to this address? */
-enum step_call loaded_call(uint64_t address, uint64_t callee);
+/* For struct unwind_space: what kind of call returns to this address? False: the address is in no
+ * file, or the segments of the file are not known. */
+bool loaded_call_site(uint64_t address, struct call_site *out);
 
 #endif

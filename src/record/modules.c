@@ -225,7 +225,8 @@ static int quiet_find(const struct unwind_space *self, uint64_t address, struct 
     struct loaded l;
     if (!loaded_find(address, &l))
         return -1;
-    *out = (struct unwind_module){.cfi = l.tables};
+    *out =
+        (struct unwind_module){.cfi = l.tables, .code_start = l.code_start, .code_end = l.code_end};
     return out->cfi.header ? 0 : -1;
 }
 
@@ -235,7 +236,10 @@ static int own_find(const struct unwind_space *self, uint64_t address, struct un
     struct loaded l;
     if (!loaded_find(address, &l))
         return -1;
-    *out = (struct unwind_module){.cfi = l.tables, .epoch = module_epoch(&l)};
+    *out = (struct unwind_module){.cfi = l.tables,
+                                  .epoch = module_epoch(&l),
+                                  .code_start = l.code_start,
+                                  .code_end = l.code_end};
     return out->cfi.header ? 0 : -1;
 }
 
@@ -250,10 +254,20 @@ static bool own_readable(const struct unwind_space *self, uint64_t address)
 static enum step_call own_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     (void)self;
-    return loaded_call(address, callee);
+    struct call_site site;
+    return loaded_call_site(address, &site) ? call_site_seen_from(&site, callee) : CALL_NONE;
 }
 
-const struct unwind_space own_space = {
-    .find = own_find, .read = unwind_read_own, .readable = own_readable, .call = own_call};
+static bool own_call_site(const struct unwind_space *self, uint64_t address, struct call_site *out)
+{
+    (void)self;
+    return loaded_call_site(address, out);
+}
+
+const struct unwind_space own_space = {.find = own_find,
+                                       .read = unwind_read_own,
+                                       .readable = own_readable,
+                                       .call = own_call,
+                                       .call_site = own_call_site};
 const struct unwind_space quiet_space = {
     .find = quiet_find, .read = unwind_read_own, .readable = own_readable, .call = own_call};

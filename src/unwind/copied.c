@@ -102,7 +102,7 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool c
     case RULE_GUESS:
         if (fp == 0)
             return step_is_first(&s->space, sp, s->start + s->size, false) ? 0 : -1;
-        if (!step_fp_plausible(&s->space, pc, sp, fp, false))
+        if (!step_fp_plausible(&s->space, NULL, pc, sp, fp, false))
             return -1;
         cfa = fp + 16;
         break;

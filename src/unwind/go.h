@@ -22,12 +22,12 @@
 
 #include "unwind/step.h"
 
-/* Does the code at this return address switch to another stack and return there? It must be code of
- * a loaded file. */
-bool go_switches(const struct unwind_space *space, uint64_t pc);
+/* Does the code at this return address, of this module, switch to another stack and return
+ * there? */
+bool go_switches(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc);
 
-/* Is this the return address that a goroutine's first function gets? */
-bool go_is_first(const struct unwind_space *space, uint64_t pc);
+/* Is this return address, of this module, the one that a goroutine's first function gets? */
+bool go_is_first(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc);
 
 /* Replaces the registers of a frame with go_switches by those of its caller. Returns STEP_OK or
  * STEP_LOST. */

@@ -89,12 +89,12 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
         return rule_simple(signal_returns(space, address) ? RULE_SLOW : RULE_GUESS,
                            0); /* not cached: generated code comes and goes */
     if (cfi_row(&module.cfi, address - 1, &row))
-        rule = rule_simple(cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, address)
-                               ? RULE_OUTERMOST
-                           : go_switches(space, address) || signal_returns(space, address)
-                               ? RULE_SLOW
-                               : RULE_GUESS,
-                           module.epoch);
+        rule = rule_simple(
+            cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, &module, address)
+                ? RULE_OUTERMOST
+            : go_switches(space, &module, address) || signal_returns(space, address) ? RULE_SLOW
+                                                                                     : RULE_GUESS,
+            module.epoch);
     else
         rule = rule_from_row(&row, module.epoch);
     int number = rule_number(rules, rule);

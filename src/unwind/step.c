@@ -8,10 +8,27 @@
 #define GUESS_LARGEST (64 << 10) /* bytes of a frame that is guessed */
 #define FIRST_SEARCH  4096       /* bytes to search beyond a frame that claims to be the first */
 
+/* Which call ends at this address? Looks it up in `sites` first, and keeps the answer there. */
+static enum step_call call_at(const struct unwind_space *space, struct call_site *sites,
+                              uint64_t address, uint64_t callee)
+{
+    struct call_site found, *place;
+    if (!sites || !space->call_site)
+        return space->call(space, address, callee);
+    place = call_site_place(sites, address);
+    if (place->address != address) {
+        if (!space->call_site(space, address, &found))
+            return CALL_NONE;
+        *place = found;
+    }
+    return call_site_seen_from(place, callee);
+}
+
 /* Is there a return address in [from, to), at least of this kind? `unread`: the result if the stack
  * cannot be read. */
-static bool has_return_address(const struct unwind_space *space, uint64_t from, uint64_t to,
-                               uint64_t callee, enum step_call kind, bool prove, bool unread)
+static bool has_return_address(const struct unwind_space *space, struct call_site *sites,
+                               uint64_t from, uint64_t to, uint64_t callee, enum step_call kind,
+                               bool prove, bool unread)
 {
     uint64_t page = from >> 12, word;
     from = (from + 7) & ~UINT64_C(7);
@@ -23,14 +40,15 @@ static bool has_return_address(const struct unwind_space *space, uint64_t from, 
             return unread;
         word = arch_return_address(word);
         if (word >= LOWEST_CODE && word >> ARCH_ADDRESS_BITS == 0 &&
-            space->call(space, word, callee) >= kind)
+            (kind == CALL_ANY || call_reaches(word, callee)) &&
+            call_at(space, sites, word, callee) >= kind)
             return true;
     }
     return false;
 }
 
-bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
-                       bool prove)
+bool step_fp_plausible(const struct unwind_space *space, struct call_site *sites, uint64_t pc,
+                       uint64_t sp, uint64_t fp, bool prove)
 {
     struct unwind_module module;
     uint64_t back;
@@ -45,12 +63,12 @@ bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t s
         return false;
     back = arch_return_address(back);
     if (back >= LOWEST_CODE && back >> ARCH_ADDRESS_BITS == 0) {
-        enum step_call call = space->call(space, back, pc);
+        enum step_call call = call_at(space, sites, back, pc);
         if (call == CALL_NONE || call == CALL_FRAMED)
-            return call == CALL_FRAMED ||
-                   (space->find(space, back - 1, &module) == 0 && go_is_first(space, back));
+            return call == CALL_FRAMED || (space->find(space, back - 1, &module) == 0 &&
+                                           go_is_first(space, &module, back));
     }
-    return !has_return_address(space, sp, fp, pc, CALL_BARE, prove, true);
+    return !has_return_address(space, sites, sp, fp, pc, CALL_BARE, prove, true);
 }
 
 bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove)
@@ -58,7 +76,7 @@ bool step_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, 
     uint64_t most = prove && !space->readable ? (sp | 4095) + 1 : sp + FIRST_SEARCH;
     if (end > most)
         end = most;
-    return !space->call || !has_return_address(space, sp, end, 0, CALL_ANY, prove, false);
+    return !space->call || !has_return_address(space, NULL, sp, end, 0, CALL_ANY, prove, false);
 }
 
 /* Finds the value that register `n` has in the caller. Returns 0, or -1 if it cannot be known. */
@@ -105,10 +123,11 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
                                          : unwind_step_fp(space, r, result);
     result->epoch = module.epoch;
     if (cfi_row(&module.cfi, pc - 1, &row))
-        return cfi_is_planted(&module.cfi, pc, &row) || go_is_first(space, pc) ? STEP_OUTERMOST
-               : go_switches(space, pc)    ? go_step(space, r, result)
-               : signal_returns(space, pc) ? signal_step(space, r, result)
-                                           : unwind_step_fp(space, r, result);
+        return cfi_is_planted(&module.cfi, pc, &row) || go_is_first(space, &module, pc)
+                   ? STEP_OUTERMOST
+               : go_switches(space, &module, pc) ? go_step(space, r, result)
+               : signal_returns(space, pc)       ? signal_step(space, r, result)
+                                                 : unwind_step_fp(space, r, result);
 
     uint64_t cfa;
     if (row.cfa_expression) {
@@ -175,7 +194,7 @@ enum step_end unwind_step_fp(const struct unwind_space *space, struct arch_regis
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
     uint64_t end = fp + 16;
     if (!(r->known >> ARCH_REG_FP & 1) ||
-        !step_fp_plausible(space, r->value[ARCH_REG_PC], sp, fp, true))
+        !step_fp_plausible(space, NULL, r->value[ARCH_REG_PC], sp, fp, true))
         return STEP_LOST;
     if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address))
         return STEP_LOST;

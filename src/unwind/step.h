@@ -13,6 +13,7 @@
 
 #include "machine/code.h"
 #include "machine/registers.h"
+#include "unwind/call_sites.h"
 #include "unwind/cfi.h"
 
 /* Where code is: filled by the owner of the address space (record/modules.c in a program,
@@ -20,15 +21,9 @@
 struct unwind_module {
     struct cfi_section cfi;
     uint32_t epoch; /* distinguishes modules that were at the same addresses at different times */
-};
-
-/* Which kind of call ends at a return address, seen from the code of `callee`. */
-enum step_call {
-    CALL_NONE, /* no call: this is not a return address */
-    CALL_ANY,  /* a call through a pointer, or of a function that does not contain `callee` */
-    /* A call by name of a function that may contain `callee` and keeps a frame pointer. */
-    CALL_FRAMED,
-    CALL_BARE /* a call by name of a function that may contain `callee` and keeps none */
+    /* The code around the address that was looked up, which is certainly readable; both 0: not
+     * known. */
+    uint64_t code_start, code_end;
 };
 
 /* How to read the memory and the code of a process. The owner may embed it in a larger struct,
@@ -44,6 +39,9 @@ struct unwind_space {
     bool (*readable)(const struct unwind_space *self, uint64_t address);
     /* Which call ends at this address, if it is in a file's code? NULL: not known. */
     enum step_call (*call)(const struct unwind_space *self, uint64_t address, uint64_t callee);
+    /* The same for every callee, as long as no file is unloaded; false: the address is not in a
+     * loaded file. NULL: answers cannot be kept. */
+    bool (*call_site)(const struct unwind_space *self, uint64_t address, struct call_site *out);
     /* For code without unwind information: does a call end at this address, and is its frame
      * removed directly after it? NULL: not known. */
     bool (*epilogue)(const struct unwind_space *self, uint64_t address, struct arch_epilogue *out);
@@ -91,9 +89,11 @@ enum step_end unwind_step(const struct unwind_space *space, struct arch_register
  * name, and the function keeps a frame pointer, then no word between sp and fp may be a return
  * address after a call by name of a function around pc that keeps none. Other return addresses
  * between sp and fp prove nothing: earlier calls left them there.
+ *
+ * `sites`: the table of call sites that are remembered [CALL_SITES]; NULL: none are.
  */
-bool step_fp_plausible(const struct unwind_space *space, uint64_t pc, uint64_t sp, uint64_t fp,
-                       bool prove);
+bool step_fp_plausible(const struct unwind_space *space, struct call_site *sites, uint64_t pc,
+                       uint64_t sp, uint64_t fp, bool prove);
 
 /* Is this the first frame of a program, as the kernel starts it? It has no unwind information, a
  * frame pointer of 0, and no return address further out, up to `end` or for some kilobytes. */

@@ -17,6 +17,8 @@ void walk_init(struct walk *w, void *memory)
     w->steps = (void *)at;
     at += WALK_FRAMES * sizeof(struct walk_step);
     w->leaves = (void *)at;
+    at += WALK_LEAF_SETS * sizeof(struct walk_leaf_set);
+    w->sites = (void *)at;
 }
 
 void walk_forget(struct walk *w)
@@ -25,6 +27,9 @@ void walk_forget(struct walk *w)
     if (w->any_leaf)
         memset(w->leaves, 0, WALK_LEAF_SETS * sizeof *w->leaves);
     w->any_leaf = false;
+    if (w->any_site)
+        memset(w->sites, 0, CALL_SITES * sizeof *w->sites);
+    w->any_site = false;
 }
 
 void walk_forget_notes(struct walk *w)
@@ -220,7 +225,9 @@ again:
                     root = WALK_WHOLE;
                     goto end;
                 }
-                if (fp >= w->stack_end || !step_fp_plausible(space, pc, sp, fp, !w->stack_sure))
+                w->any_site = true;
+                if (fp >= w->stack_end ||
+                    !step_fp_plausible(space, w->sites, pc, sp, fp, !w->stack_sure))
                     goto lost;
                 break;
             case RULE_OUTERMOST:

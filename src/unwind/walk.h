@@ -95,6 +95,7 @@ struct walk {
     struct walk_read *reads;      /* [WALK_FRAMES * 3]; before them WALK_READ_GROUP more */
     struct walk_step *steps;      /* [WALK_FRAMES] */
     struct walk_leaf_set *leaves; /* [WALK_LEAF_SETS] */
+    struct call_site *sites;      /* [CALL_SITES], for code without unwind information */
     uint32_t count;
     uint32_t trusted; /* the next walk may use frames[0..trusted) */
     uint32_t fresh;   /* after walk_stack: frames[fresh..count) are new and need an id */
@@ -103,6 +104,7 @@ struct walk {
     /* All memory up to stack_end is mapped, so guesses need no check. */
     bool stack_sure;
     bool any_leaf;                  /* false: all leaves are empty */
+    bool any_site;                  /* false: `sites` is empty */
     uint64_t walked, verified;      /* frames, for statistics */
     uint8_t victim[WALK_LEAF_SETS]; /* the way of a set that is replaced next */
 };
@@ -110,7 +112,8 @@ struct walk {
 #define WALK_BYTES                                                                                 \
     (WALK_FRAMES *                                                                                 \
          (sizeof(struct walk_frame) + 3 * sizeof(struct walk_read) + sizeof(struct walk_step)) +   \
-     WALK_READ_GROUP * sizeof(struct walk_read) + WALK_LEAF_SETS * sizeof(struct walk_leaf_set))
+     WALK_READ_GROUP * sizeof(struct walk_read) + WALK_LEAF_SETS * sizeof(struct walk_leaf_set) +  \
+     CALL_SITES * sizeof(struct call_site))
 
 /* Initialises a walk. `memory` has WALK_BYTES, is zeroed, and begins at a multiple of 64. */
 void walk_init(struct walk *w, void *memory);
@@ -206,6 +209,7 @@ struct walk_leaf *walk_keep_leaf(struct walk *w);
 void walk_stack(struct walk *w, struct rules *rules, const struct unwind_space *space, uint64_t pc,
                 uint64_t sp, uint64_t fp);
 
+/* Forgets the stack, the leaves and the call sites: code was unloaded. */
 void walk_forget(struct walk *w);
 void walk_forget_notes(struct walk *w); /* clears the notes of all leaves; the leaves stay */
 

@@ -2,16 +2,18 @@
  * and counts as incomplete. */
 #include "unwind/go.h"
 
-bool go_switches(const struct unwind_space *space, uint64_t pc)
+bool go_switches(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc)
 {
     (void)space;
+    (void)module;
     (void)pc;
     return false;
 }
 
-bool go_is_first(const struct unwind_space *space, uint64_t pc)
+bool go_is_first(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc)
 {
     (void)space;
+    (void)module;
     (void)pc;
     return false;
 }

@@ -19,8 +19,9 @@ static int read_asked(const struct unwind_space *space, uint64_t address, uint64
 #define NO_PAGE UINT64_MAX
 
 /* Reads the code from `from` on. Bytes on a page that cannot be read become 0, which is no known
- * instruction here. */
-static void read_code(const struct unwind_space *space, uint64_t from, uint8_t *code, unsigned size)
+ * instruction here. Code that the module is known to have needs no check; NULL: none is known. */
+static void read_code(const struct unwind_space *space, const struct unwind_module *module,
+                      uint64_t from, uint8_t *code, unsigned size)
 {
     memset(code, 0, size);
     if (!space->read) /* rules are computed without it */
@@ -29,6 +30,8 @@ static void read_code(const struct unwind_space *space, uint64_t from, uint8_t *
     for (uint64_t at = from & ~UINT64_C(7); at < from + size; at += 8) {
         uint64_t word;
         uint8_t bytes[8];
+        if (module && at >= module->code_start && at + 8 <= module->code_end)
+            asked = at >> PAGE_SHIFT;
         if (read_asked(space, at, &asked, &word))
             return;
         memcpy(bytes, &word, sizeof bytes);
@@ -57,6 +60,8 @@ struct instruction {
     enum operation operation;
 };
 
+#define LONGEST 9 /* bytes of such an instruction */
+
 static const struct instruction instructions[] = {
     {4, 1, {0x48, 0x8b, 0x7c, 0x24}, LOAD_RDI}, /* mov n(%rsp), %rdi */
     {4, 1, {0x48, 0x8b, 0x74, 0x24}, LOAD_RSI}, /* mov n(%rsp), %rsi */
@@ -81,7 +86,7 @@ static enum operation decode(const uint8_t *code, unsigned room, unsigned *size,
     for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++) {
         const struct instruction *in = &instructions[i];
         *size = in->size + in->number;
-        if (*size > room || memcmp(code, in->bytes, in->size) != 0)
+        if (*size > room || code[0] != in->bytes[0] || memcmp(code, in->bytes, in->size) != 0)
             continue;
         *number = in->number == 1 ? (int8_t)code[in->size] : 0;
         return in->operation;
@@ -89,13 +94,16 @@ static enum operation decode(const uint8_t *code, unsigned room, unsigned *size,
     return OPERATIONS;
 }
 
-bool go_switches(const struct unwind_space *space, uint64_t pc)
+bool go_switches(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc)
 {
     uint8_t code[CODE_BYTES];
     unsigned size;
     int64_t number;
     bool switched = false;
-    read_code(space, pc, code, sizeof code);
+    read_code(space, module, pc, code, LONGEST); /* the first instruction mostly decides */
+    if (decode(code, LONGEST, &size, &number) == OPERATIONS)
+        return false;
+    read_code(space, module, pc, code, sizeof code);
     for (unsigned at = 0; at < CODE_BYTES; at += size) {
         enum operation o = decode(code + at, CODE_BYTES - at, &size, &number);
         if (o == RETURN || o == OPERATIONS)
@@ -105,10 +113,10 @@ bool go_switches(const struct unwind_space *space, uint64_t pc)
     return false;
 }
 
-bool go_is_first(const struct unwind_space *space, uint64_t pc)
+bool go_is_first(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc)
 {
     uint8_t code[7];
-    read_code(space, pc - 1, code, sizeof code);
+    read_code(space, module, pc - 1, code, sizeof code);
     return code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90; /* nop, call, nop */
 }
 
@@ -121,7 +129,7 @@ enum step_end go_step(const struct unwind_space *space, struct arch_registers *r
     uint64_t asked = NO_PAGE;
     unsigned size;
     int64_t number;
-    read_code(space, r->value[ARCH_REG_PC], code, sizeof code);
+    read_code(space, NULL, r->value[ARCH_REG_PC], code, sizeof code);
     for (unsigned at = 0; at < CODE_BYTES; at += size) {
         enum operation o = decode(code + at, CODE_BYTES - at, &size, &number);
         uint64_t from = (o == LOAD_HIGH ? rdi : sp) + (uint64_t)number;

@@ -12,7 +12,18 @@ static int own_read(const struct unwind_space *self, uint64_t address, uint64_t 
     return 0;
 }
 
-static const struct unwind_space space = {.read = own_read};
+static unsigned asked; /* how often the kernel would have been asked */
+
+static bool own_readable(const struct unwind_space *self, uint64_t address)
+{
+    (void)self;
+    (void)address;
+    asked++;
+    return true;
+}
+
+static const struct unwind_space space = {.read = own_read, .readable = own_readable};
+static const struct unwind_module module; /* where its code is, is not known */
 
 /* --- back from C to Go ------------------------------------------------------------------------ */
 
@@ -56,7 +67,7 @@ static void test_back_to_go(void **state)
         r.value[ARCH_REG_SP] = (uintptr_t)thread_stack;
         r.value[ARCH_REG_FP] = 0x6000;
         struct step_result result = {0};
-        assert_true(go_switches(&space, (uintptr_t)code));
+        assert_true(go_switches(&space, &module, (uintptr_t)code));
         assert_int_equal(go_step(&space, &r, &result), STEP_OK);
         uint64_t *slot = goroutine_stack + (of->pops ? 5 : 4);
         assert_u64_equal(r.value[ARCH_REG_PC], 0x7000);
@@ -64,15 +75,38 @@ static void test_back_to_go(void **state)
         assert_u64_equal(r.value[ARCH_REG_FP], of->pops ? 0x5000 : 0x6000);
         assert_u64_equal(result.return_slot, (uintptr_t)slot);
         code[of->size - 1] = 0x90;
-        assert_false(go_switches(&space, (uintptr_t)code));
+        assert_false(go_switches(&space, &module, (uintptr_t)code));
     }
     static const uint8_t exits[] = {0x90, 0xe8, 1, 2, 3, 4, 0x90},
                          calls[] = {0x00, 0xe8, 1, 2, 3, 4, 0x90};
     _Alignas(8) uint8_t padded[2][64] = {{0}};
     memcpy(padded[0], exits, sizeof exits);
     memcpy(padded[1], calls, sizeof calls);
-    assert_true(go_is_first(&space, (uintptr_t)padded[0] + 1));
-    assert_false(go_is_first(&space, (uintptr_t)padded[1] + 1));
+    assert_true(go_is_first(&space, &module, (uintptr_t)padded[0] + 1));
+    assert_false(go_is_first(&space, &module, (uintptr_t)padded[1] + 1));
+}
+
+/* Code that is known to be readable is read without asking the kernel; what is beyond it is not. */
+static void test_readable_code(void **state)
+{
+    (void)state;
+    const struct go_return *of = &go_returns[0];
+    _Alignas(4096) static uint8_t code[2 * 4096];
+    uint64_t at = (uintptr_t)code + 4096 - 24; /* the instructions end on the next page */
+    memcpy((void *)(uintptr_t)at, of->code, of->size);
+    struct unwind_module whole = {.code_start = (uintptr_t)code,
+                                  .code_end = (uintptr_t)code + sizeof code},
+                         first = {.code_start = (uintptr_t)code,
+                                  .code_end = (uintptr_t)code + 4096};
+    asked = 0;
+    assert_true(go_switches(&space, &whole, at));
+    assert_false(go_is_first(&space, &whole, at));
+    assert_int_equal(asked, 0);
+    assert_true(go_switches(&space, &first, at));
+    assert_int_equal(asked, 1);
+    asked = 0;
+    assert_true(go_switches(&space, &module, at));
+    assert_true(asked >= 2);
 }
 
 /* How functions begin that keep a frame pointer, and some that do not. */
@@ -150,9 +184,8 @@ static void test_epilogues(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_back_to_go),
-        cmocka_unit_test(test_prologues),
-        cmocka_unit_test(test_frame_room),
+        cmocka_unit_test(test_back_to_go), cmocka_unit_test(test_readable_code),
+        cmocka_unit_test(test_prologues),  cmocka_unit_test(test_frame_room),
         cmocka_unit_test(test_epilogues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

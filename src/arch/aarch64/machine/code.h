@@ -16,6 +16,8 @@ static inline uint32_t arch_word(const uint8_t *code)
 }
 
 #define ARCH_CALL_LONGEST 4
+/* How far a call by name can be from the function, in bytes. */
+#define ARCH_CALL_REACH (UINT64_C(1) << 27)
 
 /* Does a call end here? `code`: the bytes before a return address. */
 static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])

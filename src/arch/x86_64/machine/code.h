@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #define ARCH_CALL_LONGEST 7
+/* How far a call by name can be from the function, in bytes. */
+#define ARCH_CALL_REACH (UINT64_C(1) << 31)
 
 /* Does a call end here? `code`: the bytes before a return address. */
 static inline bool arch_is_call(const uint8_t code[ARCH_CALL_LONGEST])
