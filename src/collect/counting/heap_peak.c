@@ -83,11 +83,11 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
 {
     unsigned left = WIRE_CELLS_MOST;
     for (uint32_t n = first; n && left; left--) {
-        const volatile char *unit = (const volatile char *)accounts_at(t, n / 2);
+        const volatile void *unit = accounts_at(t, n);
         if (!unit)
             return;
         struct wire_cell cell;
-        memcpy(&cell, (const char *)(uintptr_t)(unit + n % 2 * WIRE_CELL_BYTES), sizeof cell);
+        memcpy(&cell, (const void *)(uintptr_t)unit, sizeof cell);
         if (cell.lives)
             take_lives(&t->ledger.counted_lives, &cell, site);
         else
@@ -96,57 +96,53 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
     }
 }
 
-/* Copies an account. Returns 1 + number of the ledger's account, or 0: claimed but unused, cells,
- * or not known. */
-static uint32_t read_account(struct target *t, uint32_t number, struct wire_account *a)
+/* Returns 1 + number of the ledger's account, or 0: claimed but unused, amounts, cells, or not
+ * known. */
+static uint32_t known_account(struct target *t, uint32_t number, uint32_t *owner)
 {
-    const volatile struct wire_account *at = accounts_at(t, number);
-    if (!at)
+    const volatile struct wire_account *a = accounts_at(t, number);
+    if (!a || !(*owner = a->owner))
         return 0;
-    memcpy(a, (const void *)(uintptr_t)at, sizeof *a);
-    if (!a->owner)
-        return 0;
-    return accounts_known(&t->accounts, a->owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
+    return accounts_known(&t->accounts, *owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
 }
 
 /* An account knows the own peak of its site if no other account has a share in it. */
 static void find_shared(struct target *t, uint32_t number, uint32_t epoch)
 {
-    struct wire_account a;
-    uint32_t known = read_account(t, number, &a);
+    uint32_t owner, known = known_account(t, number, &owner);
     (void)epoch;
     if (!known)
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
-    to->own_peak_shared |= to->own_peak_known || a.owner & WIRE_ACCOUNT_OTHERS;
+    to->own_peak_shared |= to->own_peak_known || owner & WIRE_ACCOUNT_OTHERS;
     to->own_peak_known = true;
 }
 
 static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
 {
     struct wire_account a;
-    uint32_t known = read_account(t, number, &a);
-    if (!known)
+    struct wire_amounts of;
+    uint32_t owner, known = known_account(t, number, &owner);
+    if (!known || !accounts_read(t, number, &a, &of))
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
-    struct amount live = {.bytes = a.base_bytes + a.bytes - a.freed,
-                          .blocks =
-                              (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
-    live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
+    struct amount live = {.bytes = of.base_bytes + of.bytes - of.freed,
+                          .blocks = wire_signed_blocks(a.base_blocks + a.allocs - a.frees)};
+    live.usable = live.bytes + of.base_slack + of.slack - of.slack_freed;
     t->accounts.settled_bytes += live.bytes;
     bool saved = a.saved_epoch == epoch;
     struct site_amounts m = site_amounts_get(&t->ledger.amounts, to);
-    m.at_peak.bytes += saved ? a.saved_bytes : live.bytes;
-    m.at_peak.usable += saved ? a.saved_bytes + a.saved_slack : live.usable;
-    m.at_peak.blocks += saved ? (uint64_t)(int64_t)(int32_t)a.saved_blocks : live.blocks;
+    m.at_peak.bytes += saved ? of.saved_bytes : live.bytes;
+    m.at_peak.usable += saved ? of.saved_bytes + of.saved_slack : live.usable;
+    m.at_peak.blocks += saved ? wire_signed_blocks(a.saved_blocks) : live.blocks;
     m.saved_epoch = epoch;
     if (!to->own_peak_shared) {
-        bool falls = a.own_peak_bytes > live.bytes;
-        m.own_peak_bytes = falls ? a.own_peak_bytes : live.bytes;
+        bool falls = of.own_peak_bytes > live.bytes;
+        m.own_peak_bytes = falls ? of.own_peak_bytes : live.bytes;
         m.own_peak_blocks = falls ? a.own_peak_blocks : live.blocks;
     }
-    if (a.largest_bytes > m.largest_bytes)
-        m.largest_bytes = a.largest_bytes;
+    if (of.largest_bytes > m.largest_bytes)
+        m.largest_bytes = of.largest_bytes;
     site_amounts_set(&t->ledger.amounts, to, &m);
     take_cells(t, a.cells, known - 1);
 }
