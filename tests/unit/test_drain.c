@@ -95,6 +95,9 @@ static void test_frees_of_others(void **state)
     assert_u64_equal(totals(t, 0, 0, DOMAIN_FOREIGN).columns[COL_ALLOCS], 0);
     assert_u64_equal(total(t, 1, 0, COL_FREES), 3);
     assert_u64_equal(t->ledger.live.bytes, 30);
+    for (const struct account *a = t->ledger.accounts.items; a <= vec_last(&t->ledger.accounts);
+         a++)
+        assert_int_equal(a->own_peak_shared, a->domain == DOMAIN_HEAP && a->node == 1);
     assert_clean(t);
     target_free(t);
 }
@@ -210,6 +213,7 @@ static void test_frees_before_the_allocations(void **state)
     target_drain(t, 2);
     drain_counters(t);
     assert_int_equal(t->accounts.early.count, 0);
+    assert_true(t->ledger.accounts.items[0].own_peak_shared);
     assert_u64_equal(t->ledger.live.bytes, 5);
     assert_u64_equal(total(t, 2, 1, COL_FREES), 1);
     target_free(t);

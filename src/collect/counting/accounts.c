@@ -209,6 +209,9 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
         state = STACK_INCOMPLETE;
     }
     met = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    struct account *site = &t->ledger.accounts.items[met - 1];
+    site->own_peak_shared |= site->own_peak_known;
+    site->own_peak_known = true;
     *at_account(&t->accounts.ledger_accounts, number) = met;
     if (++t->accounts.met % ACCOUNTS_KEPT == 0)
         accounts_drop_pages(&t->accounts);
@@ -281,6 +284,8 @@ static void take_row(struct target *t, uint32_t thread, uint32_t number,
     t->accounts.rows_of_others += owner & WIRE_ACCOUNT_OTHERS ? 1 : 0;
     known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
     if (known) {
+        if (owner & WIRE_ACCOUNT_OTHERS)
+            t->ledger.accounts.items[known - 1].own_peak_shared = true;
         apply(t, of, known, thread, columns);
         return;
     }
@@ -295,10 +300,12 @@ static void take_early(struct target *t)
     for (size_t i = 0; i < t->accounts.early.count; i++) {
         struct early_row e = t->accounts.early.items[i];
         uint32_t known = meet(t, e.account, NO_THREAD);
-        if (known)
+        if (known) {
+            t->ledger.accounts.items[known - 1].own_peak_shared = true;
             apply(t, e.account, known, e.thread, e.columns);
-        else
+        } else {
             t->accounts.early.items[kept++] = e;
+        }
     }
     t->accounts.early.count = kept;
 }

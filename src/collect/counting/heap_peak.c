@@ -98,31 +98,20 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
 
 /* Returns 1 + number of the ledger's account, or 0: claimed but unused, amounts, cells, or not
  * known. */
-static uint32_t known_account(struct target *t, uint32_t number, uint32_t *owner)
+static uint32_t known_account(struct target *t, uint32_t number)
 {
     const volatile struct wire_account *a = accounts_at(t, number);
-    if (!a || !(*owner = a->owner))
+    uint32_t owner = a ? a->owner : 0;
+    if (!owner)
         return 0;
-    return accounts_known(&t->accounts, *owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
-}
-
-/* An account knows the own peak of its site if no other account has a share in it. */
-static void find_shared(struct target *t, uint32_t number, uint32_t epoch)
-{
-    uint32_t owner, known = known_account(t, number, &owner);
-    (void)epoch;
-    if (!known)
-        return;
-    struct account *to = &t->ledger.accounts.items[known - 1];
-    to->own_peak_shared |= to->own_peak_known || owner & WIRE_ACCOUNT_OTHERS;
-    to->own_peak_known = true;
+    return accounts_known(&t->accounts, owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
 }
 
 static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
 {
     struct wire_account a;
     struct wire_amounts of;
-    uint32_t owner, known = known_account(t, number, &owner);
+    uint32_t known = known_account(t, number);
     if (!known || !accounts_read(t, number, &a, &of))
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
@@ -149,7 +138,6 @@ static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
 
 static void begin_site(struct ledger *l, struct account *a)
 {
-    a->own_peak_known = a->own_peak_shared = false;
     if (a->wide) {
         l->amounts.items[a->wide - 1].at_peak = (struct amount){0};
         l->amounts.items[a->wide - 1].saved_epoch = l->peak_epoch;
@@ -171,14 +159,13 @@ static void raise_own_peak(struct ledger *l, struct account *a, const struct amo
     site_amounts_set(&l->amounts, a, &m);
 }
 
-static void each_account(struct target *t, uint32_t epoch,
-                         void (*take)(struct target *, uint32_t number, uint32_t epoch))
+static void settle_accounts(struct target *t, uint32_t epoch)
 {
     uint32_t end = accounts_end(t), spare_end = atomic_load(&accounts_totals(t)->spare_end);
     for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
-        take(t, n, epoch);
+        settle_account(t, n, epoch);
     for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++) {
-        take(t, n, epoch);
+        settle_account(t, n, epoch);
         if (n % ACCOUNTS_KEPT == 0)
             accounts_drop_pages(&t->accounts);
     }
@@ -190,18 +177,13 @@ static uint64_t settle_at(struct target *t, uint32_t epoch)
 {
     struct ledger *l = &t->ledger;
     uint64_t live_bytes = 0;
-    size_t sites = 0;
     l->peak_epoch = epoch;
     l->counted_sizes.count = l->counted_lives.count = 0;
     for (size_t i = 0; i < l->accounts.count; i++)
-        if (l->accounts.items[i].domain == DOMAIN_HEAP) {
+        if (l->accounts.items[i].domain == DOMAIN_HEAP)
             begin_site(l, &l->accounts.items[i]);
-            sites++;
-        }
-    if (t->accounts.rows_of_others || t->accounts.met != sites)
-        each_account(t, epoch, find_shared);
     t->accounts.settled_bytes = 0;
-    each_account(t, epoch, settle_account);
+    settle_accounts(t, epoch);
     live_bytes = t->accounts.settled_bytes;
     l->peak_bytes = l->peak_blocks = 0;
     for (size_t i = 0; i < l->accounts.count; i++) {
