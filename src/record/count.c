@@ -221,7 +221,9 @@ struct wire_amounts *count_amounts(struct thread *t, struct wire_account *a)
 
 uint32_t count_others(struct thread *t, const struct indexed *b)
 {
-    struct account_start start = {b->size, (uint32_t)(b->usable - b->size), WIRE_ACCOUNT_OTHERS};
+    /* With run --sample, `b` may stand for several blocks. */
+    struct account_start start = {recorder.sample_bytes ? WIRE_NO_SIZE : b->size,
+                                  (uint32_t)(b->usable - b->size), WIRE_ACCOUNT_OTHERS};
     uint32_t number = account_in_table(t, &t->counting.others, b->account, start);
     if (UNLIKELY(!number))
         atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
