@@ -9,7 +9,8 @@
 #include "record/python.h"
 #include "record/shared_window.h"
 
-#define CLAIMED 32 /* accounts claimed at a time: a page */
+#define CLAIMED       64 /* accounts claimed at a time: a page */
+#define UNITS_CLAIMED 16 /* units for amounts and cells */
 /* Once so many are new, rows are written before the interval ends. Otherwise, in a program whose
  * stacks are all new, they would fill the ring at its end, and the thread would wait. */
 #define NEW_MOST 4096
@@ -21,7 +22,7 @@ struct accounts_memory accounts;
 /* Where the window begins, from where account 0 would be. */
 static inline size_t window_offset(unsigned window)
 {
-    return wire_accounts_before(window) * sizeof(struct wire_account);
+    return (size_t)wire_accounts_before(window) * WIRE_UNIT_BYTES;
 }
 
 static bool window_map(unsigned window)
@@ -49,7 +50,8 @@ static bool try_to_map(unsigned window)
            refusal_note(&accounts.refusal, tick, window_map(window));
 }
 
-uint32_t accounts_claim(uint32_t count)
+/* The first of `count` units; 0: there is no memory. */
+static uint32_t accounts_claim(uint32_t count)
 {
     uint32_t first = atomic_load_explicit(&accounts.totals->accounts_end, memory_order_relaxed);
     do {
@@ -62,6 +64,22 @@ uint32_t accounts_claim(uint32_t count)
     return first;
 }
 
+uint32_t units_claim(struct thread *t, uint32_t count)
+{
+    struct counting *c = &t->counting;
+    if (count > 1 && c->units % 2)
+        c->units++;
+    if (c->units + count > c->units_end) {
+        uint32_t first = accounts_claim(UNITS_CLAIMED);
+        if (!first)
+            return 0;
+        c->units = first;
+        c->units_end = first + UNITS_CLAIMED;
+    }
+    c->units += count;
+    return c->units - count;
+}
+
 /* Claims one of those that are reserved for lack of memory. */
 static uint32_t claim_spare(void)
 {
@@ -69,7 +87,8 @@ static uint32_t claim_spare(void)
     do
         if (number >= WIRE_ACCOUNT_USUAL)
             return 0;
-    while (!atomic_compare_exchange_weak(&accounts.totals->spare_end, &number, number + 1));
+    while (!atomic_compare_exchange_weak(&accounts.totals->spare_end, &number,
+                                         number + WIRE_SPARE_UNITS));
     return number;
 }
 
@@ -152,25 +171,60 @@ static bool may_be_spare(uint32_t key, uint32_t flags)
     return flags & WIRE_ACCOUNT_OTHERS || key >= WIRE_CUT_FIRST;
 }
 
-/* 0: there is no memory. */
-static uint32_t make(struct thread *t, uint32_t key, uint32_t flags)
+/* The counters stay as they are; from here on the amounts say how many bytes these are. If the
+ * program is killed before or after the number is stored, the collector reads the same. */
+struct wire_amounts *account_add_amounts(struct thread *t, struct wire_account *a)
+{
+    uint32_t number = units_claim(t, 2), spare;
+    if (!number && a->owner & WIRE_ACCOUNT_OTHERS && (spare = claim_spare()))
+        number = spare + 2;
+    if (!number)
+        return NULL;
+    struct wire_amounts *made = unit_at(number);
+    *made = wire_amounts_of(a);
+    atomic_thread_fence(memory_order_release);
+    *(volatile uint32_t *)&a->amounts = number;
+    atomic_thread_fence(memory_order_release);
+    *(volatile uint64_t *)&a->size = WIRE_NO_SIZE; /* no block is counted without them any more */
+    return made;
+}
+
+/* One of the accounts that the thread has claimed; 0: there is no memory. */
+static uint32_t make_usual(struct thread *t, bool with_amounts)
 {
     struct counting *c = &t->counting;
-    uint32_t first = 0, number = 0;
-    if (UNLIKELY(c->new_accounts == NEW_MOST))
-        accounts_rows(t);
-    c->new_accounts++;
-    if (c->accounts == c->accounts_end && (first = accounts_claim(CLAIMED))) {
+    uint32_t first;
+    if (c->accounts == c->accounts_end) {
+        if (!(first = accounts_claim(CLAIMED)))
+            return 0;
         c->accounts = first;
         c->accounts_end = first + CLAIMED;
     }
-    if (c->accounts != c->accounts_end)
-        number = c->accounts++;
-    else if (!may_be_spare(key, flags) || !(number = claim_spare()))
+    if (with_amounts && !account_add_amounts(t, account_at(c->accounts)))
         return 0;
+    return c->accounts++;
+}
+
+/* 0: there is no memory. */
+static uint32_t make(struct thread *t, uint32_t key, struct account_start start)
+{
+    struct counting *c = &t->counting;
+    bool is_cut = key >= WIRE_CUT_FIRST && !(start.flags & WIRE_ACCOUNT_OTHERS);
+    if (UNLIKELY(c->new_accounts == NEW_MOST))
+        accounts_rows(t);
+    c->new_accounts++;
+    uint32_t number = make_usual(t, is_cut);
+    if (UNLIKELY(!number)) {
+        if (!may_be_spare(key, start.flags) || !(number = claim_spare()))
+            return 0;
+        account_at(number)->amounts = number + 2;
+    }
     struct wire_account *made = account_at(number);
+    bool alike = !made->amounts && start.slack <= WIRE_SLACK_ALIKE;
+    made->size = alike ? start.size : WIRE_NO_SIZE;
+    made->slack = start.slack;
     made->node = key;
-    made->owner = c->owner | flags;
+    made->owner = c->owner | start.flags;
     made->saved_epoch = atomic_load_explicit(&accounts.totals->peak_epoch,
                                              memory_order_relaxed); /* it had nothing */
     return number;
@@ -190,26 +244,27 @@ static void table_add(struct account_table *a, uint32_t key, uint32_t number)
     a->used++;
 }
 
-uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags)
+uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key,
+                          struct account_start start)
 {
     for (uint32_t at = home_of(a, key); a->entries[at]; at = (at + 1) & (a->size - 1))
         if (LIKELY(a->entries[at] >> 32 == key))
             return (uint32_t)a->entries[at];
-    uint32_t number = table_has_room(a, may_be_spare(key, flags)) ? make(t, key, flags) : 0;
+    uint32_t number = table_has_room(a, may_be_spare(key, start.flags)) ? make(t, key, start) : 0;
     if (number)
         table_add(a, key, number);
     return number;
 }
 
 uint32_t account_find_or_make(struct thread *t, _Atomic uint32_t *first, uint32_t stack,
-                              uint32_t flags)
+                              struct account_start start)
 {
     uint32_t none = 0;
     if (!first)
         first = stack_accounts_map(stack);
     if (!first || atomic_load_explicit(first, memory_order_relaxed))
-        return account_in_table(t, &t->counting.own, stack, flags);
-    uint32_t number = make(t, stack, flags);
+        return account_in_table(t, &t->counting.own, stack, start);
+    uint32_t number = make(t, stack, start);
     if (!number || atomic_compare_exchange_strong(first, &none, number))
         return number;
     /* Another thread was first; without room in the table, another account will be made. */
@@ -219,13 +274,13 @@ uint32_t account_find_or_make(struct thread *t, _Atomic uint32_t *first, uint32_
 }
 
 __attribute__((noinline, cold)) uint32_t account_cut(struct thread *t, uint32_t stack,
-                                                     uint32_t flags)
+                                                     struct account_start start)
 {
     uint32_t number = 0;
     if (stack < WIRE_CUT_FIRST)
-        number = account_of_stack(t, stack_tree_cut_of(stack), flags);
+        number = account_of_stack(t, stack_tree_cut_of(stack), start);
     if (!number)
-        number = account_of_stack(t, WIRE_CUT_ROOT, flags);
+        number = account_of_stack(t, WIRE_CUT_ROOT, start);
     if (!number)
         atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
     return number;
@@ -264,17 +319,16 @@ void accounts_begun(struct thread *t)
 /* The row is in the ring: the account begins anew. */
 static void row_taken(struct thread *t, struct wire_account *a)
 {
-    a->base_bytes += a->bytes - a->freed;
-    a->base_slack += (uint64_t)a->slack - a->slack_freed;
+    struct wire_amounts *m = account_amounts(a);
     a->base_blocks += a->allocs - a->frees;
-    a->allocs = a->frees = a->slack = a->slack_freed = 0;
-    a->bytes = a->freed = 0;
-    if (a->temps) {
-        a->temps = 0;
-        a->temp_bytes = 0;
+    a->allocs = a->frees = a->temps = 0;
+    a->reallocs = 0;
+    if (m) {
+        m->base_bytes += m->bytes - m->freed;
+        m->base_slack += (uint64_t)m->slack - m->slack_freed;
+        m->bytes = m->freed = m->temp_bytes = 0;
+        m->slack = m->slack_freed = 0;
     }
-    if (a->reallocs)
-        a->reallocs = 0;
     atomic_store_explicit(&t->ring->dirty, a->next_dirty, memory_order_release);
     a->next_dirty = 0;
     atomic_store_explicit(&t->ring->row_of, 0, memory_order_release);
@@ -282,24 +336,26 @@ static void row_taken(struct thread *t, struct wire_account *a)
 
 static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 {
+    const struct wire_amounts *amounts = account_amounts(a);
+    const struct wire_amounts m = UNLIKELY(amounts != NULL) ? *amounts : wire_amounts_of(a);
     /* All frees were temporary. */
-    bool all = a->temps && a->temps == a->frees && a->temp_bytes == a->freed;
-    bool small = a->allocs < 256 && a->frees < 256 && a->bytes < 1u << 20 && a->freed < 1u << 20 &&
-                 a->slack < 4096 && a->slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
+    bool all = a->temps && a->temps == a->frees && m.temp_bytes == m.freed;
+    bool small = a->allocs < 256 && a->frees < 256 && m.bytes < 1u << 20 && m.freed < 1u << 20 &&
+                 m.slack < 4096 && m.slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
     if (!remark_room(t, 7))
         return false;
     if (small) {
         event_word(t, WIRE_WORD(WIRE_ROW_SMALL, all,
                                 (uint64_t)a->allocs << 40 | (uint64_t)a->frees << 32 | number));
-        event_word(t, a->bytes << 44 | a->freed << 24 | (uint64_t)a->slack << 12 | a->slack_freed);
+        event_word(t, m.bytes << 44 | m.freed << 24 | (uint64_t)m.slack << 12 | m.slack_freed);
     } else {
         event_word(t, WIRE_WORD(WIRE_ROW, 0, number));
         event_word(t, (uint64_t)a->allocs << 32 | a->frees);
-        event_word(t, a->bytes);
-        event_word(t, a->freed);
-        event_word(t, (uint64_t)a->slack << 32 | a->slack_freed);
+        event_word(t, m.bytes);
+        event_word(t, m.freed);
+        event_word(t, (uint64_t)m.slack << 32 | m.slack_freed);
         event_word(t, (uint64_t)a->temps << 32 | a->reallocs);
-        event_word(t, a->temp_bytes);
+        event_word(t, m.temp_bytes);
     }
     atomic_store_explicit(&t->ring->row_end, t->bias + (uintptr_t)t->at / 8, memory_order_relaxed);
     atomic_store_explicit(&t->ring->row_of, number, memory_order_release);

@@ -43,15 +43,15 @@ struct near_cell {
 };
 #define NEAR_CELLS 64u
 
-/* Accounts begin at multiples of 128, so the low bits of their address are free. */
+/* Accounts begin at multiples of 64, so the low bits of their address are free. */
 static inline uintptr_t near_cell_key(const struct wire_account *a, unsigned group, unsigned lives)
 {
-    return (uintptr_t)a | lives << 6 | group;
+    return (uintptr_t)a | lives << 5 | group;
 }
 
 static inline size_t near_cell_at(uintptr_t key)
 {
-    return (key >> 7 ^ key) % NEAR_CELLS;
+    return (key >> 6 ^ key) % NEAR_CELLS;
 }
 
 #define ACCOUNT_TABLE_FIRST 512u  /* the first table, which is part of the thread's memory */
@@ -64,7 +64,7 @@ struct counting {
     uint32_t owner;                  /* number of the thread times WIRE_ACCOUNT_OWNER */
     uint32_t accounts, accounts_end; /* claimed but unused accounts */
     uint32_t new_accounts;           /* accounts made since rows were last written */
-    uint32_t cells, cells_end;
+    uint32_t units, units_end;       /* claimed but unused units, for amounts and cells */
     struct account_table own, others;
     struct replacements *replacements;
     bool any_replacement; /* false: all replacements are 0 */

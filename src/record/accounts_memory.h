@@ -9,6 +9,13 @@
 #include "record/refusal.h"
 #include "record/stack_accounts.h"
 
+/* What an account is made for: its first block. */
+struct account_start {
+    uint64_t size; /* WIRE_NO_SIZE: its blocks will not be alike */
+    uint32_t slack;
+    uint32_t flags; /* wire_account.owner, without the owner */
+};
+
 struct accounts_memory {
     struct wire_header *header;
     struct wire_totals *totals;
@@ -22,11 +29,16 @@ struct accounts_memory {
 };
 extern struct accounts_memory accounts;
 
-static inline struct wire_account *account_at(uint32_t number)
+static inline void *unit_at(uint32_t number)
 {
     uintptr_t window =
         atomic_load_explicit(&accounts.windows[wire_accounts_window(number)], memory_order_acquire);
-    return (struct wire_account *)(window + (size_t)number * sizeof(struct wire_account));
+    return (void *)(window + (size_t)number * WIRE_UNIT_BYTES);
+}
+
+static inline struct wire_account *account_at(uint32_t number)
+{
+    return unit_at(number);
 }
 
 /* Is this the number of an account that is mapped? Check it for numbers that were read from shared
@@ -38,34 +50,47 @@ static inline bool account_is_sound(uint32_t number)
                                 memory_order_relaxed);
 }
 
-static inline struct wire_cell *cell_at(uint32_t number)
+/* The amounts of an account; NULL: it has none. They begin at an even number, so that both units
+ * are in one window. */
+static inline struct wire_amounts *account_amounts(const struct wire_account *a)
 {
-    return (struct wire_cell *)((char *)account_at(number / 2) +
-                                (size_t)(number % 2) * WIRE_CELL_BYTES);
+    uint32_t number = *(const volatile uint32_t *)&a->amounts;
+    return number && LIKELY(account_is_sound(number & ~1u)) ? unit_at(number & ~1u) : NULL;
 }
 
-/* The first of `count` accounts; 0: there is no memory. */
-uint32_t accounts_claim(uint32_t count);
+/* Are all blocks of the account like this one, so that it needs no amounts? */
+static inline bool account_is_alike(const struct wire_account *a, uint64_t size, uint64_t slack)
+{
+    return LIKELY(a->size == size) && LIKELY(a->slack == slack);
+}
+
+/* The first of `count` units for amounts or cells, which is even if there are several; 0: there is
+ * no memory. */
+uint32_t units_claim(struct thread *t, uint32_t count);
+/* Gives amounts to an account; NULL: there is no memory. */
+struct wire_amounts *account_add_amounts(struct thread *t, struct wire_account *a);
 
 /* Returns an account for the innermost frames of a stack, if there is no memory for an account of
- * the whole stack. 0: there is none either, and the event is lost. */
-uint32_t account_cut(struct thread *t, uint32_t stack, uint32_t flags);
+ * the whole stack. It has amounts. 0: there is none either, and the event is lost. */
+uint32_t account_cut(struct thread *t, uint32_t stack, struct account_start start);
 /* Finds the account in one of the thread's tables, or makes it. 0: there is no memory. */
-uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key, uint32_t flags);
+uint32_t account_in_table(struct thread *t, struct account_table *a, uint32_t key,
+                          struct account_start start);
 /* Finds or makes the thread's account of a stack if the stack's entry in stack_accounts (`first`,
  * which may be NULL) is empty or belongs to another thread. 0: there is no memory. */
 uint32_t account_find_or_make(struct thread *t, _Atomic uint32_t *first, uint32_t stack,
-                              uint32_t flags);
+                              struct account_start start);
 
 /* The thread's account of a stack; 0: there is no memory for another one. */
-static inline uint32_t account_of_stack(struct thread *t, uint32_t stack, uint32_t flags)
+static inline uint32_t account_of_stack(struct thread *t, uint32_t stack,
+                                        struct account_start start)
 {
     _Atomic uint32_t *first = stack_accounts_at(stack);
     uint32_t number = first ? atomic_load_explicit(first, memory_order_acquire) : 0;
     if (LIKELY(number) &&
         LIKELY((account_at(number)->owner ^ t->counting.owner) < WIRE_ACCOUNT_OWNER))
         return number;
-    return account_find_or_make(t, first, stack, flags);
+    return account_find_or_make(t, first, stack, start);
 }
 
 #endif

@@ -1,8 +1,6 @@
 #include "record/array_growth.h"
 #include "record/count.h"
 
-#define CELLS_CLAIMED 8 /* accounts, for twice as many cells */
-
 /* --- the total and its peak ------------------------------------------------------------------- */
 
 /* Notes the size of the heap; true: it is a new maximum. */
@@ -113,23 +111,18 @@ static __attribute__((noinline)) struct wire_cell *cell_of(struct thread *t, str
     const uint32_t head = count_first_cell(a);
     uint32_t n = head;
     for (unsigned i = 0; n; i++) {
-        if (i == WIRE_CELLS_MOST || !account_is_sound(n / 2))
+        if (i == WIRE_CELLS_MOST || !account_is_sound(n))
             return NULL;
-        struct wire_cell *cell = cell_at(n);
+        struct wire_cell *cell = unit_at(n);
         if (cell->group == group && cell->lives == lives)
             return cell_used(c, a, group, lives, cell);
         n = cell->next;
     }
-    if (c->cells == c->cells_end) {
-        uint32_t first = accounts_claim(CELLS_CLAIMED);
-        if (!first)
-            return NULL;
-        c->cells = first * 2;
-        c->cells_end = (first + CELLS_CLAIMED) * 2;
-    }
-    uint32_t number = c->cells++;
-    struct wire_cell *cell = cell_at(number);
-    struct wire_cell *first = head ? cell_at(head) : NULL;
+    uint32_t number = units_claim(t, 1);
+    if (!number)
+        return NULL;
+    struct wire_cell *cell = unit_at(number);
+    struct wire_cell *first = head ? unit_at(head) : NULL;
     cell->group = (uint16_t)group;
     cell->lives = (uint16_t)lives;
     if (first && first->lives && !lives) { /* lifetimes are counted most often, and stay first */
@@ -203,19 +196,35 @@ bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure)
 }
 
 /* The stack is seen again, or for the first time. */
-uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered)
+uint32_t count_find_account(struct thread *t, uint64_t size, uint64_t slack, unsigned bucket,
+                            uint32_t stack, uint32_t *remembered)
 {
-    uint32_t number = account_of_stack(t, stack, size_bucket(size));
-    if (UNLIKELY(!number))
-        return account_cut(t, stack, size_bucket(size));
+    struct account_start start = {size, (uint32_t)slack, bucket};
+    uint32_t number = account_of_stack(t, stack, start);
+    struct wire_account *a = number ? account_at(number) : NULL;
+    if (UNLIKELY(!a))
+        return account_cut(t, stack, start);
+    if (!account_is_alike(a, size, slack) && !account_amounts(a) && !account_add_amounts(t, a))
+        return account_cut(t, stack, start);
     if (remembered)
         *remembered = number;
     return number;
 }
 
-uint32_t count_others(struct thread *t, uint32_t account)
+struct wire_amounts *count_amounts(struct thread *t, struct wire_account *a)
 {
-    uint32_t number = account_in_table(t, &t->counting.others, account, WIRE_ACCOUNT_OTHERS);
+    struct wire_amounts *m = account_amounts(a);
+    if (UNLIKELY(!m) && !(m = account_add_amounts(t, a)))
+        atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
+    return m;
+}
+
+uint32_t count_others(struct thread *t, const struct indexed *b)
+{
+    /* With run --sample, `b` may stand for several blocks. */
+    struct account_start start = {recorder.sample_bytes ? WIRE_NO_SIZE : b->size,
+                                  (uint32_t)(b->usable - b->size), WIRE_ACCOUNT_OTHERS};
+    uint32_t number = account_in_table(t, &t->counting.others, b->account, start);
     if (UNLIKELY(!number))
         atomic_fetch_add_explicit(&t->ring->dropped, 1, memory_order_relaxed);
     return number;

@@ -11,6 +11,7 @@
 #include "wire/weights.h"
 
 #define COUNT_ROW_LIMIT  (UINT32_C(1) << 31) /* counters of a row have 32 bits */
+#define COUNT_ROW_BLOCKS (UINT32_C(1) << 23) /* times WIRE_SLACK_ALIKE: less than that */
 #define COUNT_SLACK_MOST (UINT64_C(1) << 30)
 
 static inline uint64_t count_load(const _Atomic uint64_t *word)
@@ -44,18 +45,26 @@ void count_replaced(struct thread *t, uintptr_t address, const struct indexed *o
 void count_moving_goes(struct thread *t, uint32_t now);
 /* Ends the realloc; its result is in the index. */
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
-/* The account of a stack that is not cached; 0: there is none. */
-uint32_t count_find_account(struct thread *t, uint64_t size, uint32_t stack, uint32_t *remembered);
-/* The account that counts frees of another thread's blocks; 0: there is none. */
-uint32_t count_others(struct thread *t, uint32_t account);
+/* The account of a stack that is not cached, or whose blocks are no longer alike; 0: there is
+ * none. `size` may be WIRE_NO_SIZE. */
+uint32_t count_find_account(struct thread *t, uint64_t size, uint64_t slack, unsigned bucket,
+                            uint32_t stack, uint32_t *remembered);
+/* The account that counts frees of another thread's blocks like `b`; 0: there is none. */
+uint32_t count_others(struct thread *t, const struct indexed *b);
+/* The amounts of an account that needs them now; NULL: there is no memory, and the event is lost.
+ */
+struct wire_amounts *count_amounts(struct thread *t, struct wire_account *a);
 
 /* --- the total and its peak ------------------------------------------------------------------- */
 
 /* Saves the values of an account before its first change after a peak. */
 static inline void count_save(struct wire_account *a, uint32_t epoch)
 {
-    a->saved_bytes = a->base_bytes + a->bytes - a->freed;
-    a->saved_slack = a->base_slack + a->slack - a->slack_freed;
+    struct wire_amounts *m = account_amounts(a);
+    if (m) {
+        m->saved_bytes = m->base_bytes + m->bytes - m->freed;
+        m->saved_slack = m->base_slack + m->slack - m->slack_freed;
+    }
     a->saved_blocks = a->base_blocks + a->allocs - a->frees;
     a->saved_epoch = epoch;
 }
@@ -153,13 +162,20 @@ static inline unsigned count_life_of(struct counting *c, uint32_t birth, uint32_
     return c->lived.life;
 }
 
-/* Notes the largest value of an account before it shrinks. */
-static inline void account_note_peak(struct wire_account *a)
+/* Notes the largest value of an account before it shrinks. `m`: its amounts; NULL: its blocks are
+ * alike. */
+static inline void account_note_peak(struct wire_account *a, struct wire_amounts *m)
 {
-    uint64_t live = a->base_bytes + a->bytes - a->freed;
-    if (UNLIKELY(live > a->own_peak_bytes)) {
-        a->own_peak_bytes = live;
-        a->own_peak_blocks = a->base_blocks + a->allocs - a->frees;
+    uint32_t blocks = a->base_blocks + a->allocs - a->frees;
+    if (!m) {
+        if (UNLIKELY(blocks > a->own_peak_blocks))
+            a->own_peak_blocks = blocks;
+        return;
+    }
+    uint64_t live = m->base_bytes + m->bytes - m->freed;
+    if (UNLIKELY(live > m->own_peak_bytes)) {
+        m->own_peak_bytes = live;
+        a->own_peak_blocks = blocks;
     }
 }
 
@@ -168,19 +184,27 @@ static inline __attribute__((always_inline)) void account_grows(struct thread *t
                                                                 struct wire_account *a,
                                                                 uint64_t size, struct wire_weight w)
 {
+    struct wire_amounts *m = NULL;
+    if (!account_is_alike(a, size, w.usable - w.bytes) && !(m = count_amounts(t, a)))
+        return;
     if (UNLIKELY(!a->next_dirty))
         account_touch(t, number, a);
     total_grows(t, a, w.bytes);
     uint32_t allocs = a->allocs + (uint32_t)w.blocks;
     a->allocs = allocs;
-    a->bytes += w.bytes;
-    a->slack += (uint32_t)(w.usable - w.bytes);
-    if (UNLIKELY(size > a->largest_bytes))
-        a->largest_bytes = size;
+    if (!m) {
+        if (UNLIKELY(allocs >= COUNT_ROW_BLOCKS))
+            accounts_rows(t);
+        return;
+    }
+    m->bytes += w.bytes;
+    m->slack += (uint32_t)(w.usable - w.bytes);
+    if (UNLIKELY(size > m->largest_bytes))
+        m->largest_bytes = size;
     unsigned bucket = size_bucket(size);
     if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket))
         count_size(t, a, bucket, w.blocks, w.bytes);
-    if (UNLIKELY((allocs | a->slack) >= COUNT_ROW_LIMIT))
+    if (UNLIKELY((allocs | m->slack) >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 
@@ -195,27 +219,32 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
     struct wire_account *a = account_at(number);
     if (UNLIKELY((a->owner ^ t->counting.owner) >= WIRE_ACCOUNT_OWNER)) {
         temporary = false;
-        if (!(number = count_others(t, number)))
+        if (!(number = count_others(t, b)))
             return;
         a = account_at(number);
     }
+    struct wire_amounts *m = NULL;
+    if (!account_is_alike(a, b->size, b->usable - b->size) && !(m = count_amounts(t, a)))
+        return;
     if (UNLIKELY(!a->next_dirty))
         account_touch(t, number, a);
     total_shrinks(t, a, b->size);
     if (LIKELY(!(a->owner & WIRE_ACCOUNT_OTHERS)))
-        account_note_peak(a);
+        account_note_peak(a, m);
     uint32_t frees = a->frees + (uint32_t)blocks;
     a->frees = frees;
-    a->freed += b->size;
-    a->slack_freed += (uint32_t)(b->usable - b->size);
-    if (temporary) {
+    if (temporary)
         a->temps += (uint32_t)blocks;
-        a->temp_bytes += b->size;
+    if (m) {
+        m->freed += b->size;
+        m->slack_freed += (uint32_t)(b->usable - b->size);
+        if (temporary)
+            m->temp_bytes += b->size;
     }
     unsigned life = b->era != now ? count_life_of(&t->counting, b->era, now) : 0;
     if (life)
         count_life_in(t, a, life - 1, blocks);
-    if (UNLIKELY((frees | a->slack_freed) >= COUNT_ROW_LIMIT))
+    if (UNLIKELY(m ? (frees | m->slack_freed) >= COUNT_ROW_LIMIT : frees >= COUNT_ROW_BLOCKS))
         accounts_rows(t);
 }
 
@@ -245,10 +274,15 @@ count_added(struct thread *t, void *p, size_t size, size_t usable, uint32_t numb
 
 /* The account of a stack; 0: there is none. `account` is where the number is cached, or NULL. */
 static inline __attribute__((always_inline)) uint32_t
-count_account(struct thread *t, size_t size, uint32_t stack, uint32_t *account)
+count_account(struct thread *t, size_t size, size_t slack, uint32_t stack, uint32_t *account)
 {
     uint32_t number = LIKELY(account != NULL) ? *account : 0;
-    return LIKELY(number) ? number : count_find_account(t, size, stack, account);
+    if (LIKELY(number)) {
+        const struct wire_account *a = account_at(number);
+        if (account_is_alike(a, size, slack) || account_amounts(a))
+            return number;
+    }
+    return count_find_account(t, size, slack, size_bucket(size), stack, account);
 }
 
 /* Counts an allocation. `word` is the block's slot, from index_word_of. Returns false if the block
@@ -261,7 +295,7 @@ count_alloc(struct thread *t, void *p, size_t size, size_t usable, bool size_sto
         usable = size;
         word = NULL;
     }
-    uint32_t number = count_account(t, size, stack, account), now = era_now();
+    uint32_t number = count_account(t, size, usable - size, stack, account), now = era_now();
     if (UNLIKELY(!number))
         return false;
     struct indexed b = {number, now, size, usable};
@@ -277,7 +311,7 @@ count_alloc_chunk(struct thread *t, void *p, size_t size, uint64_t chunk, _Atomi
                   uint32_t now, uint32_t stack, uint32_t *account)
 {
     uint64_t usable = chunk - 8;
-    uint32_t number = count_account(t, size, stack, account);
+    uint32_t number = count_account(t, size, usable - size, stack, account);
     if (UNLIKELY(!number))
         return false;
     if (UNLIKELY(

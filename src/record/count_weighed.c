@@ -49,7 +49,9 @@ static void add_reallocs(struct thread *t, uint32_t number, uint64_t count)
 bool weighed_alloc(struct thread *t, void *p, size_t size, size_t usable, uint32_t stack,
                    uint32_t *account)
 {
-    uint32_t number = account && *account ? *account : count_find_account(t, size, stack, account);
+    uint32_t number = account && *account ? *account
+                                          : count_find_account(t, WIRE_NO_SIZE, 0,
+                                                               size_bucket(size), stack, account);
     struct indexed old, b = {number, era_now(), size, usable < size ? size : usable};
     bool by_realloc = t->counting.moving_from != 0;
     if (!number)

@@ -44,18 +44,21 @@ static inline __attribute__((always_inline)) bool fast_alloc(struct thread *t, v
 {
     struct counting *c = &t->counting;
     struct wire_account *a = account_at(number);
+    struct wire_amounts *m = NULL;
     struct wire_cell *cell = NULL;
     uint32_t allocs = a->allocs + 1, slack = (uint32_t)(chunk - 8 - size), now = era_now();
-    if (size != a->largest_bytes || UNLIKELY(a->owner & WIRE_ACCOUNT_SEVERAL)) {
+    if (!account_is_alike(a, size, slack)) {
         unsigned bucket = size_bucket(size);
+        m = account_amounts(a);
+        if (UNLIKELY(!m) || UNLIKELY(m->slack + slack >= COUNT_ROW_LIMIT))
+            return false;
         if ((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket) {
             cell = fast_cell(c, a, bucket / WIRE_CELL_SIZES, 0);
             if (UNLIKELY(!cell) || UNLIKELY(!(a->owner & WIRE_ACCOUNT_SEVERAL)))
                 return false;
         }
     }
-    if (UNLIKELY(now > WIRE_ERA_MOST) ||
-        UNLIKELY((allocs | (a->slack + slack)) >= COUNT_ROW_LIMIT) ||
+    if (UNLIKELY(now > WIRE_ERA_MOST) || UNLIKELY(allocs >= COUNT_ROW_BLOCKS) ||
         UNLIKELY(atomic_load_explicit(word, memory_order_relaxed) != 0))
         return false;
     uint32_t low = slack << 8 | WIRE_SLOT_TAG(chunk, (uintptr_t)p);
@@ -68,10 +71,12 @@ static inline __attribute__((always_inline)) bool fast_alloc(struct thread *t, v
         account_touch(t, number, a);
     several ? count_total_shared(t, a, (int64_t)size) : total_grows_alone(a, size);
     a->allocs = allocs;
-    a->bytes += size;
-    a->slack += slack;
-    if (UNLIKELY(size > a->largest_bytes))
-        a->largest_bytes = size;
+    if (!m)
+        return true;
+    m->bytes += size;
+    m->slack += slack;
+    if (UNLIKELY(size > m->largest_bytes))
+        m->largest_bytes = size;
     if (cell) {
         unsigned bucket = size_bucket(size) % WIRE_CELL_SIZES;
         cell->sizes.count[bucket]++;
@@ -102,7 +107,13 @@ static inline __attribute__((always_inline)) bool fast_free(struct thread *t, vo
         (fresh && fresh != address && c->fresh.size != size))
         return false;
     uint32_t frees = a->frees + 1, *lived = NULL;
-    if (UNLIKELY((frees | (a->slack_freed + slack)) >= COUNT_ROW_LIMIT))
+    struct wire_amounts *m = NULL;
+    if (!account_is_alike(a, size, slack)) {
+        m = account_amounts(a);
+        if (UNLIKELY(!m) || UNLIKELY(m->slack_freed + slack >= COUNT_ROW_LIMIT))
+            return false;
+    }
+    if (UNLIKELY(frees >= COUNT_ROW_BLOCKS))
         return false;
     if (birth != now) {
         unsigned life = count_life_of(c, birth, now);
@@ -121,13 +132,15 @@ static inline __attribute__((always_inline)) bool fast_free(struct thread *t, vo
     if (UNLIKELY(!a->next_dirty))
         account_touch(t, number, a);
     several ? count_total_shared(t, a, -(int64_t)size) : total_shrinks_alone(a, size);
-    account_note_peak(a);
+    account_note_peak(a, m);
     a->frees = frees;
-    a->freed += size;
-    a->slack_freed += slack;
-    if (temporary) {
+    if (temporary)
         a->temps++;
-        a->temp_bytes += size;
+    if (m) {
+        m->freed += size;
+        m->slack_freed += slack;
+        if (temporary)
+            m->temp_bytes += size;
     }
     if (lived)
         ++*lived;

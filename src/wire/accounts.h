@@ -8,8 +8,12 @@
  * its end. What is not in a row yet is read from the account itself. What a thread frees of another
  * thread's blocks is in an account of its own, whose `node` is the number of the other account.
  *
- * Accounts and cells are in one array, of 128 and 64 bytes each; the first account has number
- * WIRE_ACCOUNT_FIRST. Sizes are part of the ABI: change WIRE_VERSION with them.
+ * Nearly every account has blocks of one size only, for which numbers of blocks say everything. At
+ * the first block of another size, or with another slack, the thread adds a wire_amounts, which
+ * counts bytes.
+ *
+ * Accounts, amounts and cells are in one array of units of 64 bytes; the number of each is that of
+ * its first unit. Sizes are part of the ABI: change WIRE_VERSION with them.
  */
 #ifndef TIDE_WIRE_ACCOUNTS_H
 #define TIDE_WIRE_ACCOUNTS_H
@@ -18,40 +22,79 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_LAST UINT32_MAX /* the end of the list of changed accounts */
+#define WIRE_LAST       UINT32_MAX /* the end of the list of changed accounts */
+#define WIRE_UNIT_BYTES 64
+#define WIRE_NO_SIZE    UINT64_MAX /* wire_account.size: no block has it */
 
-/* The first cache line is all that an allocation needs, and all that most sites of a program with
- * very many sites need. */
 struct wire_account {
-    /* Since the last row: */
-    uint32_t allocs, frees;
-    uint64_t bytes, freed;
-    uint32_t slack, slack_freed; /* usable size of blocks minus requested size */
-    uint64_t base_bytes;         /* live at the last row */
-    uint64_t largest_bytes;
-    uint32_t saved_epoch; /* of wire_totals.peak_epoch: saved_* are from before its first change */
-    uint32_t next_dirty;  /* 0: nothing has happened since the last row */
-    uint32_t owner;       /* the thread that counts here; lower bits: WIRE_ACCOUNT_ */
-    uint32_t node;        /* its stack; WIRE_ACCOUNT_OTHERS: the account whose blocks it freed */
-
-    uint64_t base_slack;
-    uint64_t saved_bytes, saved_slack;
-    uint64_t own_peak_bytes; /* noted when it shrinks */
-    uint64_t temp_bytes;
-    uint32_t temps;
-    uint32_t base_blocks, saved_blocks, own_peak_blocks;
-    uint32_t cells;    /* the first of its cells; 0: none */
-    uint16_t reallocs; /* since the last row */
-    uint8_t growths,
-        otherwise; /* blocks that replaced another, as arrays grow, or not; up to 255 */
+    uint32_t allocs, frees, temps; /* since the last row; temps: freed right after the allocation */
+    uint32_t base_blocks;          /* live at the last row */
+    uint32_t saved_blocks;         /* live before its first change in saved_epoch */
+    uint32_t own_peak_blocks;      /* noted when it shrinks */
+    uint64_t size;                 /* the size of each block, while there are no amounts, */
+    uint32_t slack;                /* and its usable size minus that; at most WIRE_SLACK_ALIKE */
+    uint32_t amounts;              /* its wire_amounts; 0: none yet */
+    uint32_t saved_epoch;          /* of wire_totals.peak_epoch */
+    uint32_t next_dirty;           /* 0: nothing has happened since the last row */
+    uint32_t cells;                /* the first of its cells; 0: none */
+    uint16_t reallocs;             /* since the last row */
+    uint8_t growths, otherwise; /* blocks that replaced another, as arrays grow, or not: <= 255 */
+    uint32_t owner;             /* the thread that counts here; lower bits: WIRE_ACCOUNT_ */
+    uint32_t node; /* its stack; WIRE_ACCOUNT_OTHERS: the account whose blocks it freed */
 };
-static_assert(sizeof(struct wire_account) == 128, "wire ABI");
+static_assert(sizeof(struct wire_account) == WIRE_UNIT_BYTES, "wire ABI");
+#define WIRE_SLACK_ALIKE 255u
+
+/* The bytes of an account whose blocks are not all alike, in two units. An allocation or free uses
+ * only the first. Where an account would have its owner, both units are 0. */
+struct wire_amounts {
+    uint64_t bytes, freed; /* since the last row */
+    uint64_t base_bytes, saved_bytes, own_peak_bytes;
+    uint64_t largest_bytes;
+    uint32_t slack, slack_freed; /* since the last row */
+    uint64_t unused;
+    uint64_t base_slack, saved_slack;
+    uint64_t temp_bytes;
+    uint64_t unused_too[5];
+};
+static_assert(sizeof(struct wire_amounts) == 2 * WIRE_UNIT_BYTES, "wire ABI");
+static_assert(offsetof(struct wire_amounts, unused) == offsetof(struct wire_account, owner) &&
+                  offsetof(struct wire_amounts, base_slack) == WIRE_UNIT_BYTES,
+              "no account is seen here");
+
+/* Of live blocks there are less than none where another thread's blocks are freed. */
+static inline uint64_t wire_signed_blocks(uint32_t blocks)
+{
+    return (uint64_t)(int64_t)(int32_t)blocks;
+}
+
+/* The amounts of an account without a wire_amounts. */
+static inline struct wire_amounts wire_amounts_of(const struct wire_account *a)
+{
+    if (a->size == WIRE_NO_SIZE)
+        return (struct wire_amounts){0}; /* there are no blocks yet */
+    return (struct wire_amounts){
+        .bytes = a->allocs * a->size,
+        .freed = a->frees * a->size,
+        .base_bytes = wire_signed_blocks(a->base_blocks) * a->size,
+        .saved_bytes = wire_signed_blocks(a->saved_blocks) * a->size,
+        .own_peak_bytes = a->own_peak_blocks * a->size,
+        .largest_bytes = a->size,
+        .slack = a->allocs * a->slack,
+        .slack_freed = a->frees * a->slack,
+        .base_slack = wire_signed_blocks(a->base_blocks) * a->slack,
+        .saved_slack = wire_signed_blocks(a->saved_blocks) * a->slack,
+        .temp_bytes = a->temps * a->size,
+    };
+}
 
 #define WIRE_ACCOUNT_ARENA 1u /* not an account: entries of the index that are arenas of CPython */
-#define WIRE_ACCOUNT_FIRST 2u
-/* The first ones are reserved for lack of memory: for cut stacks, and for frees. */
+#define WIRE_ACCOUNT_FIRST 64u
+/* The first ones are reserved for lack of memory: for cut stacks, and for frees. Each has its
+ * amounts two units behind it. */
 #define WIRE_ACCOUNTS_SPARE 2048u
-#define WIRE_ACCOUNT_USUAL  (WIRE_ACCOUNT_FIRST + WIRE_ACCOUNTS_SPARE)
+#define WIRE_SPARE_UNITS    4u
+#define WIRE_ACCOUNT_USUAL  (WIRE_ACCOUNT_FIRST + WIRE_ACCOUNTS_SPARE * WIRE_SPARE_UNITS)
 
 /* wire_account.owner */
 #define WIRE_ACCOUNT_BUCKET  63u       /* size_bucket() of the first block */
@@ -74,27 +117,26 @@ struct wire_cell {
         uint32_t lives_count[WIRE_CELL_LIVES];
     };
 };
-static_assert(sizeof(struct wire_cell) == 56, "wire ABI");
-#define WIRE_CELL_BYTES 64 /* between two of them */
+static_assert(sizeof(struct wire_cell) == offsetof(struct wire_account, owner), "wire ABI");
 #define WIRE_CELLS_MOST 64 /* of one account: more than there are groups */
 
 /* Bytes that a thread may add to the heap, or free, before others know. */
 #define WIRE_PENDING_MOST (4 << 10)
 
-/* Accounts are mapped in windows, the first at the start. Each has twice as many accounts as the
- * one before. The number of an account has 26 bits (WIRE_SLOT_ACCOUNT). */
-#define WIRE_ACCOUNTS_WINDOWS     13
-#define WIRE_ACCOUNTS_WINDOW_BITS 13
+/* Accounts are mapped in windows, the first at the start. Each has twice as many units as the one
+ * before. The number of an account has 26 bits (WIRE_SLOT_ACCOUNT). */
+#define WIRE_ACCOUNTS_WINDOWS     12
+#define WIRE_ACCOUNTS_WINDOW_BITS 14
 #define WIRE_ACCOUNTS_FIRST       (1u << WIRE_ACCOUNTS_WINDOW_BITS)
 
-/* The number of the first account of a window: how many the windows before it have. */
+/* The number of the first unit of a window: how many the windows before it have. */
 static inline uint32_t wire_accounts_before(unsigned window)
 {
     return WIRE_ACCOUNTS_FIRST * ((1u << window) - 1);
 }
 #define WIRE_ACCOUNTS_MAX wire_accounts_before(WIRE_ACCOUNTS_WINDOWS)
 
-/* The window of an account. */
+/* The window of a unit. */
 static inline size_t wire_accounts_window(uint32_t number)
 {
     size_t highest_bit = 31u ^ (unsigned)__builtin_clz(number + WIRE_ACCOUNTS_FIRST);
@@ -104,7 +146,7 @@ static inline size_t wire_accounts_window(uint32_t number)
 /* The size of a window. */
 static inline size_t wire_accounts_bytes(unsigned window)
 {
-    return ((size_t)WIRE_ACCOUNTS_FIRST << window) * sizeof(struct wire_account);
+    return ((size_t)WIRE_ACCOUNTS_FIRST << window) * WIRE_UNIT_BYTES;
 }
 
 /*

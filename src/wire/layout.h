@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 16
+#define WIRE_VERSION 17
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -255,7 +255,7 @@ struct wire_header {
     uint64_t sample_seed;    /* for the choice of allocations */
     uint64_t accounts_offset; /* of the accounts in the file, which is not mapped from there on */
     uint64_t eras_offset;     /* WIRE_ERAS times at which eras began */
-    uint32_t accounts_limit;  /* the file has room for so many; 0: none */
+    uint32_t accounts_limit;  /* the file has room for so many units; 0: none */
     uint32_t first_era;       /* a block of an earlier era was inherited at a fork */
     uint64_t clock_ns;        /* the collector's monotonic clock when it answered WIRE_HELLO */
     uint32_t pid;             /* of the process, in the collector's pid namespace */

@@ -51,6 +51,29 @@ def test_sizes(t, threads):
         t.equal("end of %d" % bucket["from"], bucket["to"], 2 * bucket["from"] or 2)
 
 
+@cases(pause_us=(0, 5000))
+def test_sizes_that_differ_later(t, pause_us):
+    """As long as the blocks of a site are alike, only their number is counted."""
+    profile = t.record(t.build("alike_then_not.c", "-O1", "-pthread"), str(pause_us))
+    t.consistent(profile)
+    want = {"total": {"small_first": (6300, 14), "most_when_alike": (10090, 12), "freed_by_another": (592, 5)},
+            "live": {"small_first": (200, 2), "most_when_alike": (2040, 3), "freed_by_another": (0, 0)},
+            "sitepeak": {"small_first": (5000, 1), "most_when_alike": (10000, 10), "freed_by_another": None},
+            "peak": {"small_first": (200, 2), "most_when_alike": (10000, 10), "freed_by_another": (0, 0)},
+            "largest": {"small_first": (5000, None), "most_when_alike": (1000, None), "freed_by_another": (200, None)}}
+    for metric, rows in want.items():
+        report = t.report(profile, metric)
+        for function, figures in rows.items():
+            row = t.row(report, function)
+            count = row["self_count"] if figures and figures[1] is not None else None
+            if figures:
+                t.equal("%s of %s" % (metric, function), (row["self_bytes"], count), figures)
+    sizes = of_rows(t.ask(profile, "report", "--histogram", "size", "--by", "function"))
+    t.equal("sizes", buckets(sizes["small_first"]), {64: (13, 1300), 4096: (1, 5000)})
+    t.equal("sizes", buckets(sizes["most_when_alike"]), {512: (10, 10000), 32: (2, 90)})
+    t.equal("sizes", buckets(sizes["freed_by_another"]), {64: (3, 192), 128: (2, 400)})
+
+
 @cases(threads=(1, 8))
 def test_lifetimes(t, threads):
     """What slept 150 ms between two marks lived that long at least; how long the others lived is the machine's affair."""

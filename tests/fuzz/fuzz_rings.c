@@ -152,7 +152,8 @@ static void do_deed(struct target *t, struct input *in)
         a[number].owner = r->ring->owner | (number & 3 ? 0 : WIRE_ACCOUNT_OTHERS);
         a[number].node = (uint32_t)take(in, 1);
         a[number].allocs = (uint32_t)take(in, 1);
-        a[number].bytes = (uint64_t)a[number].allocs * 10;
+        a[number].size = 10;
+        a[number].amounts = (uint32_t)take(in, 1) % 8 ? 0 : (uint32_t)take(in, 1);
         a[number].cells = (uint32_t)take(in, 1);
         a[number].next_dirty = r->ring->dirty;
         r->ring->dirty = number;

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/counting/heap_peak.h"
+
 /* --- one thread ------------------------------------------------------------------------------- */
 
 static void test_one_thread(void **state)
@@ -93,7 +95,96 @@ static void test_frees_of_others(void **state)
     assert_u64_equal(totals(t, 0, 0, DOMAIN_FOREIGN).columns[COL_ALLOCS], 0);
     assert_u64_equal(total(t, 1, 0, COL_FREES), 3);
     assert_u64_equal(t->ledger.live.bytes, 30);
+    for (const struct account *a = t->ledger.accounts.items; a <= vec_last(&t->ledger.accounts);
+         a++)
+        assert_int_equal(a->own_peak_shared, a->domain == DOMAIN_HEAP && a->node == 1);
     assert_clean(t);
+    target_free(t);
+}
+
+/* Changes an account, as the only one of its thread that has changed. */
+static struct wire_account *changed(struct ring *r, uint32_t number, struct wire_account as)
+{
+    struct wire_account *a = account_at(r->target, number);
+    as.owner = a->owner;
+    as.node = a->node;
+    as.next_dirty = WIRE_LAST;
+    *a = as;
+    atomic_store(&r->shared->dirty, number);
+    return a;
+}
+
+/* While all blocks of an account are alike, their number says everything. */
+static void test_blocks_that_are_alike(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    struct wire_account *a = changed(&r[0], account_of(&r[0], 1, 0),
+                                     (struct wire_account){.allocs = 5,
+                                                           .frees = 2,
+                                                           .temps = 1,
+                                                           .own_peak_blocks = 4,
+                                                           .saved_blocks = 2,
+                                                           .saved_epoch = 1,
+                                                           .size = 100,
+                                                           .slack = 4});
+    t->header->totals.peak_bytes = 1000; /* noted in epoch 1 */
+    drain_counters(t);
+    assert_u64_equal(total(t, 1, 0, COL_BYTES), 500);
+    assert_u64_equal(total(t, 1, 0, COL_FREED), 200);
+    assert_u64_equal(total(t, 1, 0, COL_USABLE), 520);
+    assert_u64_equal(total(t, 1, 0, COL_USABLE_FREED), 208);
+    assert_u64_equal(total(t, 1, 0, COL_TEMP_BYTES), 100);
+    heap_peak_settle(t, 5);
+    struct account *site = &t->ledger.accounts.items[0];
+    assert_u64_equal(ledger_at_peak(&t->ledger, site).bytes, 300); /* live now: more than saved */
+    a->saved_blocks = 4;
+    heap_peak_settle(t, 5);
+    assert_u64_equal(ledger_at_peak(&t->ledger, site).bytes, 400);
+    assert_u64_equal(ledger_at_peak(&t->ledger, site).usable, 416);
+    assert_u64_equal(ledger_at_peak(&t->ledger, site).blocks, 4);
+    struct site_amounts m = site_amounts_get(&t->ledger.amounts, site);
+    assert_u64_equal(m.own_peak_bytes, 400);
+    assert_u64_equal(m.own_peak_blocks, 4);
+    assert_u64_equal(m.largest_bytes, 100);
+    target_free(t);
+}
+
+/* Once they are not, the amounts say how many bytes these are, and `size` means nothing. */
+static void test_blocks_that_are_not_alike(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t number = account_of(&r[0], 1, 0), amounts = t->header->totals.accounts_end + 1;
+    amounts += amounts % 2;
+    t->header->totals.accounts_end = amounts + 2;
+    *(struct wire_amounts *)(void *)account_at(t, amounts) =
+        (struct wire_amounts){.bytes = 1100,
+                              .freed = 100,
+                              .slack = 12,
+                              .slack_freed = 8,
+                              .own_peak_bytes = 1050,
+                              .largest_bytes = 1000};
+    struct wire_account as = {.allocs = 2, .frees = 1, .own_peak_blocks = 2, .size = WIRE_NO_SIZE};
+    as.amounts = amounts;
+    struct wire_account *a = changed(&r[0], number, as);
+    drain_counters(t);
+    assert_u64_equal(total(t, 1, 0, COL_BYTES), 1100);
+    assert_u64_equal(total(t, 1, 0, COL_USABLE_FREED), 108);
+    heap_peak_settle(t, 5);
+    assert_int_equal(t->ledger.accounts.count, 1); /* the amounts do not look like an account */
+    struct site_amounts m = site_amounts_get(&t->ledger.amounts, &t->ledger.accounts.items[0]);
+    assert_u64_equal(m.at_peak.bytes, 1000);
+    assert_u64_equal(m.own_peak_bytes, 1050);
+    assert_u64_equal(m.own_peak_blocks, 2);
+    assert_u64_equal(m.largest_bytes, 1000);
+    for (uint32_t absurd = 1; absurd; absurd <<= 1) { /* the program has overwritten it */
+        struct wire_amounts read;
+        a->amounts = absurd - 1;
+        assert_true(accounts_read(t, number, &as, &read));
+    }
     target_free(t);
 }
 
@@ -122,6 +213,7 @@ static void test_frees_before_the_allocations(void **state)
     target_drain(t, 2);
     drain_counters(t);
     assert_int_equal(t->accounts.early.count, 0);
+    assert_true(t->ledger.accounts.items[0].own_peak_shared);
     assert_u64_equal(t->ledger.live.bytes, 5);
     assert_u64_equal(total(t, 2, 1, COL_FREES), 1);
     target_free(t);
@@ -480,6 +572,8 @@ int main(void)
         cmocka_unit_test(test_unused_rings),
         cmocka_unit_test(test_small_rows),
         cmocka_unit_test(test_frees_of_others),
+        cmocka_unit_test(test_blocks_that_are_alike),
+        cmocka_unit_test(test_blocks_that_are_not_alike),
         cmocka_unit_test(test_frees_before_the_allocations),
         cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_mark_of_a_thread_that_reports),

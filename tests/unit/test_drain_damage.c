@@ -456,7 +456,7 @@ static void test_rows_that_were_read_before(void **state)
     uint32_t number = account_of(&r[0], 3, 0);
     struct wire_account *a = account_at(t, number);
     a->allocs = 2;
-    a->bytes = 20;
+    a->size = 10;
     a->next_dirty = WIRE_LAST;
     atomic_store(&r[0].shared->dirty, number);
     drain_counters(t);

@@ -8,9 +8,8 @@
 #include "collect/counting/shared_memory.h"
 #include "collect/counting/target.h"
 
-#define ACCOUNT_BYTES   sizeof(struct wire_account)
 #define WINDOWS_LIMITED 4     /* windows if address space is limited: 15 MiB */
-#define CLAIMED_MOST    64    /* at most so many accounts are claimed for each that is used */
+#define CLAIMED_MOST    64    /* at most so many units are claimed for each account that is used */
 #define ERA_SHARE_NS    16384 /* an era is at least this part of the run */
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -20,8 +19,8 @@ void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_si
     struct rlimit limit;
     unsigned windows = limited_space ? WINDOWS_LIMITED : WIRE_ACCOUNTS_WINDOWS;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0)
-        while (windows > 1 &&
-               *file_size + wire_accounts_before(windows) * ACCOUNT_BYTES > limit.rlim_cur)
+        while (windows > 1 && *file_size + (size_t)wire_accounts_before(windows) * WIRE_UNIT_BYTES >
+                                  limit.rlim_cur)
             windows--;
     h->accounts_offset = *file_size;
     h->accounts_limit = wire_accounts_before(windows);
@@ -29,7 +28,7 @@ void accounts_lay_out(struct wire_header *h, bool limited_space, size_t *file_si
     h->totals.spare_end = WIRE_ACCOUNT_FIRST;
     h->totals.peak_epoch = 1;
     h->totals.peak_tick = 1;
-    *file_size += wire_accounts_before(windows) * ACCOUNT_BYTES;
+    *file_size += (size_t)wire_accounts_before(windows) * WIRE_UNIT_BYTES;
 }
 
 bool accounts_open(struct accounts *a, int fd, const struct wire_header *h)
@@ -89,11 +88,31 @@ const volatile struct wire_account *accounts_at(struct target *t, uint32_t numbe
     if (!window_map(a, window))
         return NULL;
     return (const volatile void *)(a->windows[window] +
-                                   (number - wire_accounts_before(window)) * ACCOUNT_BYTES);
+                                   (size_t)(number - wire_accounts_before(window)) *
+                                       WIRE_UNIT_BYTES);
 }
 
-/* Threads claim accounts 32 at a time, and an account has less than 20 cells of half its size. All
- * accounts in which something was counted are known when this is called. */
+bool accounts_read(struct target *t, uint32_t number, struct wire_account *a,
+                   struct wire_amounts *m)
+{
+    const volatile struct wire_account *at = accounts_at(t, number);
+    if (!at)
+        return false;
+    memcpy(a, (const void *)(uintptr_t)at, sizeof *a);
+    /* The thread stores the number before it changes the size. */
+    atomic_thread_fence(memory_order_acquire);
+    a->amounts = at->amounts;
+    const volatile void *amounts = a->amounts ? accounts_at(t, a->amounts & ~1u) : NULL;
+    if (amounts)
+        memcpy(m, (const void *)(uintptr_t)amounts, sizeof *m);
+    else
+        *m = wire_amounts_of(a);
+    return true;
+}
+
+/* Threads claim units 64 at a time for accounts, and 16 for their amounts and cells, of which an
+ * account has less than 20. All accounts in which something was counted are known when this is
+ * called. */
 uint32_t accounts_end(struct target *t)
 {
     const struct accounts *a = &t->accounts;
@@ -190,6 +209,9 @@ static uint32_t meet(struct target *t, uint32_t number, uint32_t thread)
         state = STACK_INCOMPLETE;
     }
     met = 1 + ledger_account(&t->ledger, node, thread, DOMAIN_HEAP, state);
+    struct account *site = &t->ledger.accounts.items[met - 1];
+    site->own_peak_shared |= site->own_peak_known;
+    site->own_peak_known = true;
     *at_account(&t->accounts.ledger_accounts, number) = met;
     if (++t->accounts.met % ACCOUNTS_KEPT == 0)
         accounts_drop_pages(&t->accounts);
@@ -262,6 +284,8 @@ static void take_row(struct target *t, uint32_t thread, uint32_t number,
     t->accounts.rows_of_others += owner & WIRE_ACCOUNT_OTHERS ? 1 : 0;
     known = meet(t, of, owner & WIRE_ACCOUNT_OTHERS ? NO_THREAD : thread);
     if (known) {
+        if (owner & WIRE_ACCOUNT_OTHERS)
+            t->ledger.accounts.items[known - 1].own_peak_shared = true;
         apply(t, of, known, thread, columns);
         return;
     }
@@ -276,10 +300,12 @@ static void take_early(struct target *t)
     for (size_t i = 0; i < t->accounts.early.count; i++) {
         struct early_row e = t->accounts.early.items[i];
         uint32_t known = meet(t, e.account, NO_THREAD);
-        if (known)
+        if (known) {
+            t->ledger.accounts.items[known - 1].own_peak_shared = true;
             apply(t, e.account, known, e.thread, e.columns);
-        else
+        } else {
             t->accounts.early.items[kept++] = e;
+        }
     }
     t->accounts.early.count = kept;
 }
@@ -379,18 +405,19 @@ void accounts_record(struct target *t, struct reader *r, const uint64_t *words)
 
 /* --- what is not in a row yet ----------------------------------------------------------------- */
 
-static void columns_now(const volatile struct wire_account *a, uint64_t c[COLUMNS])
+static void columns_now(const struct wire_account *a, const struct wire_amounts *m,
+                        uint64_t c[COLUMNS])
 {
     memset(c, 0, COLUMNS * sizeof *c);
     c[COL_ALLOCS] = a->allocs;
     c[COL_FREES] = a->frees;
-    c[COL_BYTES] = a->bytes;
-    c[COL_FREED] = a->freed;
+    c[COL_BYTES] = m->bytes;
+    c[COL_FREED] = m->freed;
     c[COL_TEMPS] = a->temps;
-    c[COL_TEMP_BYTES] = a->temp_bytes;
+    c[COL_TEMP_BYTES] = m->temp_bytes;
     c[COL_REALLOCS] = a->reallocs;
-    c[COL_USABLE] = c[COL_BYTES] + a->slack;
-    c[COL_USABLE_FREED] = c[COL_FREED] + a->slack_freed;
+    c[COL_USABLE] = c[COL_BYTES] + m->slack;
+    c[COL_USABLE_FREED] = c[COL_FREED] + m->slack_freed;
 }
 
 static void show(struct target *t, uint32_t thread, uint32_t number, const uint64_t now[COLUMNS])
@@ -441,12 +468,13 @@ bool accounts_read_unreported(struct target *t, struct reader *r, bool ended)
     VEC(struct shown_row) rows = {0};
     uint32_t number = atomic_load_explicit(&ring->dirty, memory_order_acquire);
     for (uint32_t left = t->accounts.limit; number && number != WIRE_LAST && left; left--) {
-        const volatile struct wire_account *a = accounts_at(t, number);
-        if (!a)
+        struct wire_account a;
+        struct wire_amounts m;
+        if (!accounts_read(t, number, &a, &m))
             break;
         struct shown_row row = {.account = number};
-        columns_now(a, row.columns);
-        number = a->next_dirty;
+        columns_now(&a, &m, row.columns);
+        number = a.next_dirty;
         if (row.account == in_ring)
             continue;
         if (ended) /* nothing changes any more */

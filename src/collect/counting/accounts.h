@@ -23,7 +23,7 @@ struct target;
 struct reader;
 struct block;
 
-#define ACCOUNTS_KEPT (1u << 17) /* accounts that were read and are still mapped: 16 MiB */
+#define ACCOUNTS_KEPT (1u << 18) /* accounts that were read and are still mapped: 16 MiB */
 
 /* What happened at an account since its last row, and was already added to the ledger. */
 struct shown_row {
@@ -105,6 +105,9 @@ bool accounts_site(struct target *t, uint32_t number, uint32_t *site);
 uint32_t accounts_known(const struct accounts *a, uint32_t number);
 /* An account as it is now; NULL: there is none. */
 const volatile struct wire_account *accounts_at(struct target *t, uint32_t number);
+/* Copies an account and its amounts; false: there is none. */
+bool accounts_read(struct target *t, uint32_t number, struct wire_account *a,
+                   struct wire_amounts *m);
 /* The end of the valid account numbers, whatever number the program claims. */
 uint32_t accounts_end(struct target *t);
 /* The totals of all accounts. */

@@ -83,11 +83,11 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
 {
     unsigned left = WIRE_CELLS_MOST;
     for (uint32_t n = first; n && left; left--) {
-        const volatile char *unit = (const volatile char *)accounts_at(t, n / 2);
+        const volatile void *unit = accounts_at(t, n);
         if (!unit)
             return;
         struct wire_cell cell;
-        memcpy(&cell, (const char *)(uintptr_t)(unit + n % 2 * WIRE_CELL_BYTES), sizeof cell);
+        memcpy(&cell, (const void *)(uintptr_t)unit, sizeof cell);
         if (cell.lives)
             take_lives(&t->ledger.counted_lives, &cell, site);
         else
@@ -96,64 +96,48 @@ static void take_cells(struct target *t, uint32_t first, uint32_t site)
     }
 }
 
-/* Copies an account. Returns 1 + number of the ledger's account, or 0: claimed but unused, cells,
- * or not known. */
-static uint32_t read_account(struct target *t, uint32_t number, struct wire_account *a)
+/* Returns 1 + number of the ledger's account, or 0: claimed but unused, amounts, cells, or not
+ * known. */
+static uint32_t known_account(struct target *t, uint32_t number)
 {
-    const volatile struct wire_account *at = accounts_at(t, number);
-    if (!at)
+    const volatile struct wire_account *a = accounts_at(t, number);
+    uint32_t owner = a ? a->owner : 0;
+    if (!owner)
         return 0;
-    memcpy(a, (const void *)(uintptr_t)at, sizeof *a);
-    if (!a->owner)
-        return 0;
-    return accounts_known(&t->accounts, a->owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
-}
-
-/* An account knows the own peak of its site if no other account has a share in it. */
-static void find_shared(struct target *t, uint32_t number, uint32_t epoch)
-{
-    struct wire_account a;
-    uint32_t known = read_account(t, number, &a);
-    (void)epoch;
-    if (!known)
-        return;
-    struct account *to = &t->ledger.accounts.items[known - 1];
-    to->own_peak_shared |= to->own_peak_known || a.owner & WIRE_ACCOUNT_OTHERS;
-    to->own_peak_known = true;
+    return accounts_known(&t->accounts, owner & WIRE_ACCOUNT_OTHERS ? a->node : number);
 }
 
 static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
 {
     struct wire_account a;
-    uint32_t known = read_account(t, number, &a);
-    if (!known)
+    struct wire_amounts of;
+    uint32_t known = known_account(t, number);
+    if (!known || !accounts_read(t, number, &a, &of))
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
-    struct amount live = {.bytes = a.base_bytes + a.bytes - a.freed,
-                          .blocks =
-                              (uint64_t)(int64_t)(int32_t)(a.base_blocks + a.allocs - a.frees)};
-    live.usable = live.bytes + a.base_slack + a.slack - a.slack_freed;
+    struct amount live = {.bytes = of.base_bytes + of.bytes - of.freed,
+                          .blocks = wire_signed_blocks(a.base_blocks + a.allocs - a.frees)};
+    live.usable = live.bytes + of.base_slack + of.slack - of.slack_freed;
     t->accounts.settled_bytes += live.bytes;
     bool saved = a.saved_epoch == epoch;
     struct site_amounts m = site_amounts_get(&t->ledger.amounts, to);
-    m.at_peak.bytes += saved ? a.saved_bytes : live.bytes;
-    m.at_peak.usable += saved ? a.saved_bytes + a.saved_slack : live.usable;
-    m.at_peak.blocks += saved ? (uint64_t)(int64_t)(int32_t)a.saved_blocks : live.blocks;
+    m.at_peak.bytes += saved ? of.saved_bytes : live.bytes;
+    m.at_peak.usable += saved ? of.saved_bytes + of.saved_slack : live.usable;
+    m.at_peak.blocks += saved ? wire_signed_blocks(a.saved_blocks) : live.blocks;
     m.saved_epoch = epoch;
     if (!to->own_peak_shared) {
-        bool falls = a.own_peak_bytes > live.bytes;
-        m.own_peak_bytes = falls ? a.own_peak_bytes : live.bytes;
+        bool falls = of.own_peak_bytes > live.bytes;
+        m.own_peak_bytes = falls ? of.own_peak_bytes : live.bytes;
         m.own_peak_blocks = falls ? a.own_peak_blocks : live.blocks;
     }
-    if (a.largest_bytes > m.largest_bytes)
-        m.largest_bytes = a.largest_bytes;
+    if (of.largest_bytes > m.largest_bytes)
+        m.largest_bytes = of.largest_bytes;
     site_amounts_set(&t->ledger.amounts, to, &m);
     take_cells(t, a.cells, known - 1);
 }
 
 static void begin_site(struct ledger *l, struct account *a)
 {
-    a->own_peak_known = a->own_peak_shared = false;
     if (a->wide) {
         l->amounts.items[a->wide - 1].at_peak = (struct amount){0};
         l->amounts.items[a->wide - 1].saved_epoch = l->peak_epoch;
@@ -175,14 +159,13 @@ static void raise_own_peak(struct ledger *l, struct account *a, const struct amo
     site_amounts_set(&l->amounts, a, &m);
 }
 
-static void each_account(struct target *t, uint32_t epoch,
-                         void (*take)(struct target *, uint32_t number, uint32_t epoch))
+static void settle_accounts(struct target *t, uint32_t epoch)
 {
     uint32_t end = accounts_end(t), spare_end = atomic_load(&accounts_totals(t)->spare_end);
     for (uint32_t n = WIRE_ACCOUNT_FIRST; n < spare_end && n < WIRE_ACCOUNT_USUAL; n++)
-        take(t, n, epoch);
+        settle_account(t, n, epoch);
     for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++) {
-        take(t, n, epoch);
+        settle_account(t, n, epoch);
         if (n % ACCOUNTS_KEPT == 0)
             accounts_drop_pages(&t->accounts);
     }
@@ -194,18 +177,13 @@ static uint64_t settle_at(struct target *t, uint32_t epoch)
 {
     struct ledger *l = &t->ledger;
     uint64_t live_bytes = 0;
-    size_t sites = 0;
     l->peak_epoch = epoch;
     l->counted_sizes.count = l->counted_lives.count = 0;
     for (size_t i = 0; i < l->accounts.count; i++)
-        if (l->accounts.items[i].domain == DOMAIN_HEAP) {
+        if (l->accounts.items[i].domain == DOMAIN_HEAP)
             begin_site(l, &l->accounts.items[i]);
-            sites++;
-        }
-    if (t->accounts.rows_of_others || t->accounts.met != sites)
-        each_account(t, epoch, find_shared);
     t->accounts.settled_bytes = 0;
-    each_account(t, epoch, settle_account);
+    settle_accounts(t, epoch);
     live_bytes = t->accounts.settled_bytes;
     l->peak_bytes = l->peak_blocks = 0;
     for (size_t i = 0; i < l->accounts.count; i++) {

@@ -57,8 +57,8 @@ struct account {
     uint8_t stack_state; /* the enum stack_state of the node */
     bool has_unit : 1;
     bool any_size : 1;        /* the sizes of its blocks change at random: it is no growing array */
-    bool own_peak_known : 1;  /* in heap_peak_settle: one account has reported the site's peak */
-    bool own_peak_shared : 1; /* in heap_peak_settle: several accounts belong to the site */
+    bool own_peak_known : 1;  /* an account of the program (wire/accounts.h) knows its own peak, */
+    bool own_peak_shared : 1; /* unless several accounts have a share in it */
 };
 static_assert(sizeof(struct account) == 48, "there may be tens of millions");
 
