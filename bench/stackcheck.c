@@ -75,7 +75,8 @@ static int read_word(const struct unwind_space *self, uint64_t address, uint64_t
 static enum step_call call_at(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     (void)self;
-    return loaded_call(address, callee);
+    struct call_site site;
+    return loaded_call_site(address, &site) ? call_site_seen_from(&site, callee) : CALL_NONE;
 }
 
 static const struct unwind_space space = {.find = find, .read = read_word, .call = call_at};
