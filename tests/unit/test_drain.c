@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/counting/threads.h"
 #include "collect/counting/heap_peak.h"
 
 /* --- one thread ------------------------------------------------------------------------------- */
@@ -491,6 +492,26 @@ static void test_names_and_ends(void **state)
     target_free(t);
 }
 
+/* Samples are read later than what a thread reports. */
+static void test_sample_of_a_thread_that_has_ended(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    t->start_monotonic_ns = 1000;
+    begin_at(&r[0], 77, 1003);
+    record(&r[0], 2, WIRE_WORD(WIRE_THREAD_END, 0, 77), 1006, 0, 0);
+    target_drain(t, 7);
+    uint32_t ended = (uint32_t)t->profile.threads.count - 1;
+    assert_int_equal(t->profile.threads.items[ended].tid, 77);
+    assert_int_equal(thread_sampled(t, 77, 5), ended);
+    assert_int_equal(thread_sampled(t, 77, 9), ended); /* on its way out */
+    uint32_t next = thread_sampled(t, 77, UINT64_C(2000000000));
+    assert_int_equal(next, ended + 1);
+    assert_int_equal(thread_sampled(t, 77, UINT64_C(2000000001)), next);
+    target_free(t);
+}
+
 /* Threads without end: those after the first 4096 share one name. */
 static void test_many_threads(void **state)
 {
@@ -585,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_mapping_through_three_rings),
         cmocka_unit_test(test_before_there_were_threads),
         cmocka_unit_test(test_names_and_ends),
+        cmocka_unit_test(test_sample_of_a_thread_that_has_ended),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_more_rings),
     };

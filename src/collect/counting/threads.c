@@ -5,10 +5,11 @@
 
 #include "base/path.h"
 
-#define PART          16   /* bytes of a name in one record */
-#define THREADS_APART 4096 /* further threads are counted together */
-#define NAMES_MOST    16   /* names of one thread; then the last one is replaced */
-#define RENAMED_MOST  2048 /* threads and names; the rest is kept for new threads */
+#define PART          16                   /* bytes of a name in one record */
+#define THREADS_APART 4096                 /* further threads are counted together */
+#define NAMES_MOST    16                   /* names of one thread; then the last one is replaced */
+#define RENAMED_MOST  2048                 /* threads and names; the rest is kept for new threads */
+#define LINGERS_NS    UINT64_C(1000000000) /* a thread may run so long after it reported its end */
 
 static uint32_t thread_new(struct target *t, uint32_t tid, uint64_t now_ns)
 {
@@ -52,9 +53,11 @@ uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_n
 
 uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns)
 {
-    for (size_t i = t->profile.threads.count; i-- > 0;)
-        if (t->profile.threads.items[i].tid == tid && !t->profile.threads.items[i].end_ns)
+    for (size_t i = t->profile.threads.count; i-- > 0;) {
+        const struct thread *known = &t->profile.threads.items[i];
+        if (known->tid == tid && (!known->end_ns || now_ns < known->end_ns + LINGERS_NS))
             return (uint32_t)i;
+    }
     uint32_t number = thread_add(t, tid, now_ns);
     if (number < THREADS_APART)
         *vec_push(&t->sampled.threads) = number;

@@ -10,6 +10,7 @@
 /* The functions that return a number return an index into profile.threads. */
 /* Handles a thread's report that it begins. `again`: it reported its end before, but continued. */
 uint32_t thread_begin(struct target *t, uint32_t tid, bool again, uint64_t now_ns);
+/* The thread that was sampled at this time. Its report that it ended may have been read before. */
 uint32_t thread_sampled(struct target *t, uint32_t tid, uint64_t now_ns);
 /* Handles a thread's report of a part of its name: `name` at position 16 * part replaces the rest
  * of the old name from there on. */
