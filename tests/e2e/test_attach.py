@@ -264,6 +264,16 @@ def test_control(t):
         t.equal("the library in the program is tidemark's own memory", library, {"tidemark"})
 
 
+def test_mappings_of_a_moment(t):
+    """However short the recording was."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        profile = Attached(t, p.pid).detach()
+        names = [row["name"] or "" for row in t.ask(profile, "maps", "--by", "mapping")["rows"]]
+        t.true("the program's file is mapped", any(name.endswith("/attached") for name in names), names)
+
+
 def test_pause(t):
     """Blocks of a pause are not those from before the attach."""
     if not SUPPORTED:

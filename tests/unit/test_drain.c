@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/counting/threads.h"
 #include "collect/counting/heap_peak.h"
 
 /* --- one thread ------------------------------------------------------------------------------- */
@@ -298,27 +297,6 @@ static void test_mark_that_must_end_now(void **state)
     target_free(t);
 }
 
-/* Figures of this moment are wanted while an interval waits to be ended: what is after it stays out. */
-static void test_figures_before_an_interval_has_ended(void **state)
-{
-    (void)state;
-    struct ring r[3];
-    struct target *t = target_open(r);
-    target_drain(t, 1);
-    alloc(&r[0], 10, 0, 1);
-    wire_move_tick(t->header);
-    record(&r[0], 2, WIRE_WORD(WIRE_TICK, 0, t->tick + 1), 0, 0, 0);
-    alloc(&r[0], 20, 0, 1);
-    target_boundary(t, 2); /* the second one; both are ended by the next pass */
-    drain_counters(t);
-    assert_u64_equal(t->ledger.live.bytes, 10);
-    target_drain(t, 3);
-    assert_int_equal(t->timeline.slices.count, 2);
-    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 10);
-    assert_u64_equal(t->timeline.slices.items[1].live_bytes, 30);
-    target_free(t);
-}
-
 /* A ring goes from one thread to the next: whose an account is, is known when that has been read. */
 static void test_next_thread_of_a_ring(void **state)
 {
@@ -492,26 +470,6 @@ static void test_names_and_ends(void **state)
     target_free(t);
 }
 
-/* Samples are read later than what a thread reports. */
-static void test_sample_of_a_thread_that_has_ended(void **state)
-{
-    (void)state;
-    struct ring r[3];
-    struct target *t = target_open(r);
-    t->start_monotonic_ns = 1000;
-    begin_at(&r[0], 77, 1003);
-    record(&r[0], 2, WIRE_WORD(WIRE_THREAD_END, 0, 77), 1006, 0, 0);
-    target_drain(t, 7);
-    uint32_t ended = (uint32_t)t->profile.threads.count - 1;
-    assert_int_equal(t->profile.threads.items[ended].tid, 77);
-    assert_int_equal(thread_sampled(t, 77, 5), ended);
-    assert_int_equal(thread_sampled(t, 77, 9), ended); /* on its way out */
-    uint32_t next = thread_sampled(t, 77, UINT64_C(2000000000));
-    assert_int_equal(next, ended + 1);
-    assert_int_equal(thread_sampled(t, 77, UINT64_C(2000000001)), next);
-    target_free(t);
-}
-
 /* Threads without end: those after the first 4096 share one name. */
 static void test_many_threads(void **state)
 {
@@ -599,14 +557,12 @@ int main(void)
         cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_mark_of_a_thread_that_reports),
         cmocka_unit_test(test_mark_that_must_end_now),
-        cmocka_unit_test(test_figures_before_an_interval_has_ended),
         cmocka_unit_test(test_next_thread_of_a_ring),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_mapping_through_three_rings),
         cmocka_unit_test(test_before_there_were_threads),
         cmocka_unit_test(test_names_and_ends),
-        cmocka_unit_test(test_sample_of_a_thread_that_has_ended),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_more_rings),
     };

@@ -2,6 +2,7 @@
 #include "test_drain_fixture.h"
 
 #include "collect/counting/heap_peak.h"
+#include "collect/counting/threads.h"
 
 /* An interval's events are those that were written before the program saw its end. */
 static void test_intervals(void **state)
@@ -103,6 +104,47 @@ static void test_time_of_the_peak(void **state)
     vec_release(&p.intervals);
 }
 
+/* Figures of this moment are wanted while an interval waits to be ended: what is after it stays out. */
+static void test_figures_before_an_interval_has_ended(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    target_drain(t, 1);
+    alloc(&r[0], 10, 0, 1);
+    wire_move_tick(t->header);
+    record(&r[0], 2, WIRE_WORD(WIRE_TICK, 0, t->tick + 1), 0, 0, 0);
+    alloc(&r[0], 20, 0, 1);
+    target_boundary(t, 2); /* the second one; both are ended by the next pass */
+    drain_counters(t);
+    assert_u64_equal(t->ledger.live.bytes, 10);
+    target_drain(t, 3);
+    assert_int_equal(t->timeline.slices.count, 2);
+    assert_u64_equal(t->timeline.slices.items[0].live_bytes, 10);
+    assert_u64_equal(t->timeline.slices.items[1].live_bytes, 30);
+    target_free(t);
+}
+
+/* Samples are read later than what a thread reports. */
+static void test_sample_of_a_thread_that_has_ended(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    t->start_monotonic_ns = 1000;
+    begin_at(&r[0], 77, 1003);
+    record(&r[0], 2, WIRE_WORD(WIRE_THREAD_END, 0, 77), 1006, 0, 0);
+    target_drain(t, 7);
+    uint32_t ended = (uint32_t)t->profile.threads.count - 1;
+    assert_int_equal(t->profile.threads.items[ended].tid, 77);
+    assert_int_equal(thread_sampled(t, 77, 5), ended);
+    assert_int_equal(thread_sampled(t, 77, 9), ended); /* on its way out */
+    uint32_t next = thread_sampled(t, 77, UINT64_C(2000000000));
+    assert_int_equal(next, ended + 1);
+    assert_int_equal(thread_sampled(t, 77, UINT64_C(2000000001)), next);
+    target_free(t);
+}
+
 static void test_dropped(void **state)
 {
     (void)state;
@@ -128,6 +170,8 @@ int main(void)
         cmocka_unit_test(test_later_tick_is_in_the_next_interval),
         cmocka_unit_test(test_mark_made_between_the_two_looks),
         cmocka_unit_test(test_time_of_the_peak),
+        cmocka_unit_test(test_figures_before_an_interval_has_ended),
+        cmocka_unit_test(test_sample_of_a_thread_that_has_ended),
         cmocka_unit_test(test_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,6 +194,11 @@ void maps_at_exit(struct target *t, uint64_t now_ns)
         maps_take(t, CAPTURE_EXIT, now_ns);
 }
 
+void maps_at_detach(struct target *t, uint64_t now_ns)
+{
+    maps_take(t, t->profile.captures.count ? CAPTURE_PERIODIC : CAPTURE_START, now_ns);
+}
+
 uint64_t maps_cost_ns(const struct target *t)
 {
     return stamps_resident_pages(t) * COST_PAGE_NS;

@@ -26,6 +26,8 @@ void maps_if_due(struct target *t, uint64_t now_ns);
 bool maps_has_exit(const struct target *t);
 /* Takes the capture of the program's end. Does nothing after the first call. */
 void maps_at_exit(struct target *t, uint64_t now_ns);
+/* The last mappings of a process that continues without us. */
+void maps_at_detach(struct target *t, uint64_t now_ns);
 
 /* Drops every second periodic capture, or if there are none, every second of all, except the first
  * and the last. false: there are too few. */

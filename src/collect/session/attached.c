@@ -17,6 +17,7 @@
 #include "collect/leakscan/scan.h"
 #include "collect/proc/descendants.h"
 #include "collect/proc/proc.h"
+#include "collect/resident/maps.h"
 #include "collect/session/end_budget.h"
 
 #define RESTORE_TRIES 20
@@ -191,9 +192,14 @@ static void restore_all(struct session *s)
     not_recorded_check_now(&s->not_recorded, s->live.items, s->live.count, elapsed_ns(s));
     scan_before_detach(s);
     s->attached.state = RESTORING;
-    for (size_t i = 0; i < s->live.count; i++)
-        if (s->live.items[i]->header)
-            restore(s, s->live.items[i]->pid);
+    for (size_t i = 0; i < s->live.count; i++) {
+        struct target *t = s->live.items[i];
+        if (!t->header)
+            continue;
+        if (!t->watched.became)
+            maps_at_detach(t, elapsed_ns(s) - t->start_ns);
+        restore(s, t->pid);
+    }
     restore_silent(s);
 }
 
