@@ -46,9 +46,9 @@ def test_fails_by_itself():
     assert not data
 
 @pytest.mark.xfail
-@pytest.mark.limit_memory("1k")
+@pytest.mark.limit_memory("1M")
 def test_expected():
-    c.free(c.malloc(1025))
+    c.free(c.malloc((1 << 20) + 1))
 
 @pytest.fixture
 def prepared():
@@ -92,17 +92,18 @@ def junit(t):
     return found
 
 
-def check_limits(t):
+def check_limits(t, room=0):
     results = junit(t)
     t.equal("outcomes", {name: outcome for name, (outcome, _) in results.items()}, RESULTS)
     for name, peak, left in (("test_exactly", 24 << 20, 0), ("test_one_byte_more", (24 << 20) + 1, 0),
-                             ("test_leaves_more", 1000001, 1000001), ("test_expected", 1025, 0),
+                             ("test_leaves_more", 1000001, 1000001), ("test_expected", (1 << 20) + 1, 0),
                              ("test_fixtures_do_not_count", 0, 0)):
         figures = results[name][1]
-        t.equal("figures of " + name, (figures["tidemark_peak_bytes"], figures["tidemark_live_bytes"]), (peak, left))
+        got = figures["tidemark_peak_bytes"], figures["tidemark_live_bytes"]
+        t.true("figures of " + name, abs(got[0] - peak) <= room and got[1] == left, (got, peak, left))
     more = results["test_leaves_as_much_as_it_may"][1]
     t.equal("what is left", more["tidemark_live_bytes"], 1000000)
-    t.equal("the peak above it", more["tidemark_peak_bytes"], 1000000 + (3 << 20))
+    t.true("the peak above it", abs(more["tidemark_peak_bytes"] - 1000000 - (3 << 20)) <= room, more)
 
 
 def test_pytest_limits(t):
@@ -306,7 +307,7 @@ def test_pytest_workers(t):
     write(t, "test_limits.py", LIMITS)
     run_pytest(t, "-n", "2", *EXACT, "--junit-xml", "junit.xml", "test_limits.py", plugin="xdist")
     t.equal("status", t.status, 1)
-    check_limits(t)
+    check_limits(t, room=2 * 8192)  # a worker has a second thread: the bound of a peak is 8 KiB for each
     t.true("a table of all", "test_exactly" in t.stdout.split("memory of tests")[1])
 
 
