@@ -200,7 +200,7 @@ static bool wide_put(uintptr_t address, uint64_t size, uint64_t usable)
 static bool stored_read(uintptr_t address, uint64_t word, struct indexed *out, bool remove)
 {
     *out = index_read_stored(word);
-    if (out->size != WIRE_STORED_WIDE)
+    if (WIRE_SLOT_LOW(word) != WIRE_STORED_WIDE)
         return true;
     spin_lock(&block_index.lock);
     struct wire_wide *w = wide_find(address);
@@ -217,7 +217,7 @@ static bool stored_read(uintptr_t address, uint64_t word, struct indexed *out, b
 static bool stored_word(uintptr_t address, const struct indexed *b, uint64_t *word)
 {
     uint32_t low;
-    if (!index_stored_low(b, &low)) {
+    if (!wire_stored_low(b->size, b->usable, &low)) {
         low = WIRE_STORED_WIDE;
         spin_lock(&block_index.lock);
         bool kept = wide_put(address, b->size, b->usable ? b->usable : 1);

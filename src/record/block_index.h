@@ -139,26 +139,19 @@ static inline _Atomic uint64_t *index_word_of(uintptr_t address, uint64_t apart,
     return index_word(address, index_class_of_small(apart), index_class_of_small(apart));
 }
 
-static inline uint64_t index_rounded(uint64_t size)
-{
-    return size ? (size + 15) & ~UINT64_C(15) : 16;
-}
-
-/* Decodes the slot of a block with a stored size. */
+/* Decodes the slot of a block with a stored size that is not WIRE_STORED_WIDE. */
 static inline struct indexed index_read_stored(uint64_t word)
 {
-    uint32_t low = WIRE_SLOT_LOW(word);
-    uint64_t size = low & (WIRE_STORED_ROUNDED - 1);
-    return (struct indexed){WIRE_SLOT_ACCOUNT(word), WIRE_SLOT_ERA(word), size,
-                            low & WIRE_STORED_ROUNDED ? index_rounded(size) : size};
+    struct indexed b = {.account = WIRE_SLOT_ACCOUNT(word), .era = WIRE_SLOT_ERA(word)};
+    wire_stored_read(WIRE_SLOT_LOW(word), &b.size, &b.usable);
+    return b;
 }
 
-/* The low bits of the slot of a block with a stored size; false: the size does not fit. */
-static inline bool index_stored_low(const struct indexed *b, uint32_t *low)
+/* Is there no room for this block's usable size, or for its address, in the slot of a small block?
+ * Then its size is stored. Few allocators have such blocks; chromium's has no others. */
+static inline bool index_is_uneven(uintptr_t address, uint64_t apart)
 {
-    bool rounded = b->usable == index_rounded(b->size);
-    *low = (uint32_t)b->size | (rounded ? WIRE_STORED_ROUNDED : 0);
-    return b->size < WIRE_STORED_WIDE && (rounded || b->usable == b->size);
+    return __builtin_expect((apart | address) & 7, 0) && apart < 2u << WIRE_SMALL_BITS;
 }
 
 static inline bool index_small_low(uintptr_t address, const struct indexed *b, uint64_t apart,
@@ -182,7 +175,7 @@ static inline bool index_put_quickly(_Atomic uint64_t *word, uintptr_t address,
     uint32_t low;
     if (__builtin_expect(!word, 0) || atomic_load_explicit(word, memory_order_relaxed) ||
         !(__builtin_expect(size_stored, 0)
-              ? index_stored_low(b, &low)
+              ? wire_stored_low(b->size, b->usable, &low)
               : index_small_low(address, b, index_apart(b->usable), &low)))
         return false;
     atomic_store_explicit(word, WIRE_SLOT(b->account, index_era(b->era), low),
@@ -261,7 +254,7 @@ static inline bool index_take_stored(uintptr_t address, struct indexed *out)
         __builtin_expect(slot != NULL, 1) ? atomic_load_explicit(slot, memory_order_relaxed) : 0;
     if (!word)
         return false;
-    if (__builtin_expect((word & (WIRE_STORED_ROUNDED - 1)) == WIRE_STORED_WIDE, 0))
+    if (__builtin_expect(WIRE_SLOT_LOW(word) == WIRE_STORED_WIDE, 0))
         return index_take(address, INDEX_SIZE_STORED, out);
     *out = index_read_stored(word);
     atomic_store_explicit(slot, 0, memory_order_relaxed);

@@ -238,6 +238,7 @@ static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t si
         usable = size_stored ? size : chunk_usable(p, next.malloc_usable_size);
     }
     usable = usable < size ? size : usable;
+    size_stored |= index_is_uneven((uintptr_t)p, index_apart(usable));
     _Atomic uint64_t *word = NULL;
     if (!sampled) {
         word = index_word_of((uintptr_t)p, index_apart(usable), size_stored);

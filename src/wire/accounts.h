@@ -189,8 +189,8 @@ static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 /*
  * A small slot: account 26 bits, era 22, slack 8, and 8 that identify the block: bits 3 to 7 of
  * what it takes (usable size plus spacing), and 3 to 5 of its address; those from the granule on
- * follow from the slot. In a slot with a stored size: size 15, and whether the block is as large as
- * the next multiple of 16.
+ * follow from the slot. In a slot with a stored size, these 16 bits are the size and the usable size
+ * (wire_stored_low).
  */
 #define WIRE_SLOT_ACCOUNT(w)          ((uint32_t)((w) >> 38))
 #define WIRE_SLOT_ERA(w)              ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
@@ -200,9 +200,46 @@ static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 #define WIRE_SLOT_PLACE(low, granule) ((low) << 3 & 0x38 & ((granule)-1))
 #define WIRE_SLOT_APART(low)          ((low)&0xf8)
 #define WIRE_SLOT_SLACK(low)          ((low) >> 8)
-#define WIRE_STORED_ROUNDED           0x8000u
-#define WIRE_STORED_WIDE              0x7fffu /* the size is in the table of those */
 #define WIRE_ERA_MOST                 0x3fffffu
+
+/* The low bits of a slot with a stored size: one of these forms, or less than WIRE_STORED_WIDE,
+ * which is then both the size and the usable size. */
+#define WIRE_STORED_WIDE    0x7fffu /* the sizes are in the table of those */
+#define WIRE_STORED_ROUNDED 0x8000u /* size 14 bits; usable is the next multiple of 16 */
+#define WIRE_STORED_SLACK   0xc000u /* usable - size 6 bits, size 8 bits */
+
+static inline uint64_t wire_stored_rounded(uint64_t size)
+{
+    return size ? (size + 15) & ~UINT64_C(15) : 16;
+}
+
+/* false: the sizes do not fit. */
+static inline bool wire_stored_low(uint64_t size, uint64_t usable, uint32_t *low)
+{
+    if (usable == wire_stored_rounded(size) && size < WIRE_STORED_SLACK - WIRE_STORED_ROUNDED)
+        *low = WIRE_STORED_ROUNDED | (uint32_t)size;
+    else if (usable == size && size < WIRE_STORED_WIDE)
+        *low = (uint32_t)size;
+    else if (size < 1 << 8 && usable - size < 1 << 6)
+        *low = WIRE_STORED_SLACK | (uint32_t)(usable - size) << 8 | (uint32_t)size;
+    else
+        return false;
+    return true;
+}
+
+/* The reverse, unless `low` is WIRE_STORED_WIDE. */
+static inline void wire_stored_read(uint32_t low, uint64_t *size, uint64_t *usable)
+{
+    if (low >= WIRE_STORED_SLACK) {
+        *size = low & 0xff;
+        *usable = *size + (low >> 8 & 0x3f);
+    } else if (low >= WIRE_STORED_ROUNDED) {
+        *size = low - WIRE_STORED_ROUNDED;
+        *usable = wire_stored_rounded(*size);
+    } else {
+        *size = *usable = low;
+    }
+}
 
 static inline uint32_t wire_slot_bytes(uint32_t granule_bits)
 {

@@ -149,6 +149,30 @@ static void test_told(void **state)
         check_take(at + (1 << 18) + i * 65536ull, i + 9, 40000 + i, 50000 + i, true);
 }
 
+/* Blocks whose usable size is no multiple of 8, as chromium's: their sizes have room in the slots,
+ * and a free does not ask for them. */
+static void test_uneven_sizes(void **state)
+{
+    (void)state;
+    static struct wire_header header;
+    uint64_t at = HEAP + (6 << 20);
+    recorder.header = &header;
+    index_tell(&header);
+    uint32_t wide = header.totals.index_wide_count;
+    for (uint32_t slack = 0; slack < 64; slack++)
+        for (uint32_t size = 0; size < 240; size++, at += 512)
+            put(at, slack + 1, size, size + slack, index_is_uneven(at, size + slack + 8));
+    at = HEAP + (6 << 20);
+    for (uint32_t slack = 0; slack < 64; slack++)
+        for (uint32_t size = 0; size < 240; size++, at += 512) {
+            bool uneven = index_is_uneven(at, size + slack + 8);
+            assert_int_equal(uneven, (size + slack) % 8 != 0 && size + slack + 8 < 256);
+            check_take(at, slack + 1, size, size + slack, uneven);
+        }
+    assert_int_equal(header.totals.index_wide_count, wide);
+    recorder.header = NULL;
+}
+
 static void test_missed_free(void **state)
 {
     (void)state;
@@ -188,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_other_usable_size),
         cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_told),
+        cmocka_unit_test(test_uneven_sizes),
         cmocka_unit_test(test_missed_free),
         cmocka_unit_test(test_no_room),
     };

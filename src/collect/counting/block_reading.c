@@ -30,15 +30,13 @@ static void add_word(struct block_reading *k, const struct wire_index_part *p, u
     if (p->size_stored) {
         if (p->granule_bits == 3 && address % 16 == 0)
             return; /* those are in the other part */
-        size = usable = low & (WIRE_STORED_ROUNDED - 1);
-        if (size == WIRE_STORED_WIDE) {
+        wire_stored_read(low, &size, &usable);
+        if (low == WIRE_STORED_WIDE) {
             uint32_t at = map_get(&k->wide_of, address);
             if (at == MAP_NONE)
                 return;
             size = k->wide.items[at].size;
             usable = k->wide.items[at].usable;
-        } else if (low & WIRE_STORED_ROUNDED) {
-            usable = size ? (size + 15) & ~(uint64_t)15 : 16;
         }
     } else {
         uint64_t granule = UINT64_C(1) << p->granule_bits;
