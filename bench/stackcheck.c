@@ -33,8 +33,9 @@ struct counts {
     _Atomic uint64_t allocations, compared, identical, shortened, walked, verified, frames, shown;
 };
 
+/* The memory of the walk follows it, and begins at a multiple of 64. */
 struct state {
-    struct walk walk;
+    _Alignas(64) struct walk walk;
     uint64_t random;
     int busy;
     uint64_t independent[MAX_FRAMES];
