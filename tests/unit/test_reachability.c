@@ -13,9 +13,12 @@
 
 static uint64_t image[WORDS];
 
+static unsigned reads;
+
 static void read_image(void *context, const struct address_range *ranges, size_t count, char *out)
 {
     (void)context;
+    reads++;
     for (size_t i = 0; i < count; i++)
         for (uint64_t a = ranges[i].start; a < ranges[i].end; a++, out++)
             *out = a >= BASE && a < AT(WORDS) ? ((const char *)image)[a - BASE] : 0;
@@ -207,6 +210,34 @@ static void test_blocks_among_roots(void **unused)
     assert_int_equal(state(4), REACH_LOST);
     assert_int_equal(state(110), REACH_INDIRECT);
     assert_int_equal(state(120), REACH_REACHABLE);
+}
+
+/* Words between blocks of an allocator that is in the program are roots; they are not read one by
+ * one. Some are near, and some behind a large block. */
+static void test_words_between_blocks(void **unused)
+{
+    (void)unused;
+    enum { BLOCKS = 1000, TARGETS = 40000 };
+    begin();
+    for (size_t i = 0; i < BLOCKS; i++) {
+        reachability_add(&made, AT(i * 6 + (i >= BLOCKS / 2) * 10000), 20 + i % 8);
+        add(TARGETS + i * 4, 2);
+    }
+    for (size_t i = 0; i < BLOCKS; i++) {
+        size_t first = i * 6 + (i >= BLOCKS / 2) * 10000;
+        image[first + 2] = AT(TARGETS + 0); /* the block's own last bytes, or padding */
+        image[first + 5] = i ? AT(TARGETS + i * 4) : 0;
+    }
+    reachability_ready(&made, read_image, NULL);
+    reads = 0;
+    reachability_from(&made, AT(0), AT(BLOCKS * 6 + 10000), false);
+    assert_in_range(reads, 1, 4);
+    reachability_note_begin(&made);
+    reachability_note(&made);
+    reachability_run(&made);
+    assert_int_equal(state(TARGETS), REACH_INDIRECT);
+    for (size_t i = 1; i < BLOCKS; i++)
+        assert_int_equal(state(TARGETS + i * 4), REACH_REACHABLE);
 }
 
 /* libc's pointers to free chunks lie in the last word of the block before, if that is full. */
@@ -432,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_circles),
         cmocka_unit_test(test_blocks_among_roots),
+        cmocka_unit_test(test_words_between_blocks),
         cmocka_unit_test(test_malloc_state),
         cmocka_unit_test(test_odd_tables),
         cmocka_unit_test(test_against_the_definition),

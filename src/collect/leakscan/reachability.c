@@ -13,6 +13,7 @@
 #define NEAR      256u                /* a smaller gap is read together with what is beside it */
 #define AREA_GAP  (UINT64_C(1) << 20) /* a larger gap between blocks ends an area */
 #define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
+#define BETWEEN   4096u       /* smaller blocks between roots are read together with the roots */
 #define LOOKAHEAD 32          /* lookups that wait for the cache at the same time */
 #define NONE      UINT32_MAX
 
@@ -324,18 +325,61 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
     }
 }
 
+/* Roots between small blocks, as in the heap of an allocator that is in the program: few bytes each,
+ * but very many. They are read at once, together with the blocks. */
+struct between {
+    const struct reachability *reach;
+    take_pointer *take;
+    void *taker;
+    VEC(struct address_range) ranges;
+};
+
+static void between_finish(struct between *n)
+{
+    const struct reachability *f = n->reach;
+    struct lookups lookups = {.count = 0};
+    if (!n->ranges.count)
+        return;
+    struct address_range all = {n->ranges.items[0].start, vec_last(&n->ranges)->end};
+    f->read(f->context, &all, 1, f->buffer);
+    for (size_t i = 0; i < n->ranges.count; i++) {
+        struct address_range each = n->ranges.items[i];
+        take_words(f, &lookups, f->buffer + (each.start - all.start), each.end - each.start, NONE,
+                   n->take, n->taker);
+    }
+    lookups_finish(f, &lookups, n->take, n->taker);
+    n->ranges.count = 0;
+}
+
+static void between_add(struct between *n, uint64_t start, uint64_t end)
+{
+    start = (start + 7) & ~UINT64_C(7);
+    if (start + 8 > end)
+        return;
+    if (n->ranges.count &&
+        (start - vec_last(&n->ranges)->end > BETWEEN || end - n->ranges.items[0].start > BUFFER))
+        between_finish(n);
+    if (end - start <= BETWEEN)
+        *vec_push(&n->ranges) = (struct address_range){start, end};
+    else
+        take_range(n->reach, n->reach->buffer, (struct address_range){start, end}, NONE, n->take,
+                   n->taker);
+}
+
 void reachability_from(struct reachability *f, uint64_t start, uint64_t end, bool malloc_state)
 {
     const struct reachability_block *b = f->blocks.items;
-    take_pointer *take = malloc_state ? take_malloc_state : take_root;
+    struct between between = {f, malloc_state ? take_malloc_state : take_root, f, {0}};
     size_t at; /* the first block that ends after the start */
     BISECT(at, f->blocks.count, end_of(&b[at]) <= start);
     for (; at < f->blocks.count && b[at].address < end; at++) {
         if (b[at].address > start)
-            take_range(f, f->buffer, (struct address_range){start, b[at].address}, NONE, take, f);
+            between_add(&between, start, b[at].address);
         start = end_of(&b[at]) > start ? end_of(&b[at]) : start;
     }
-    take_range(f, f->buffer, (struct address_range){start, end}, NONE, take, f);
+    between_add(&between, start, end);
+    between_finish(&between);
+    vec_release(&between.ranges);
 }
 
 /* --- from block to block ---------------------------------------------------------------------- */
