@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/push.h"

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 #include "base/strbuf.h"
 #include "model/answer.h"
 #include "model/combined_profile.h"
-#include "model/moment.h"
 
 static bool parse_percent(const char *text, double *out)
 {

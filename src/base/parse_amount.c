@@ -1,4 +1,4 @@
-#include "base/amount.h"
+#include "base/parse_amount.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,4 +27,25 @@ bool amount_parse(const char *text, int64_t *bytes)
         return false;
     *bytes = (int64_t)(value * unit);
     return true;
+}
+
+bool duration_parse(const char *text, double *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},  {"ns", 1},
+                 {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+    if (!text[0] || !strchr("0123456789.", text[0]))
+        return false;
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || !isfinite(value))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].unit) == 0) {
+            *ns = value * units[i].ns;
+            return true;
+        }
+    return false;
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 
 static void test_sizes(void **state)
 {
@@ -42,9 +42,31 @@ static void test_nonsense(void **state)
     }
 }
 
+static void test_durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double ns;
+    } known[] = {{"0s", 0},  {"12.5s", 12.5e9}, {".5s", 5e8},    {"300ms", 3e8}, {"7us", 7000},
+                 {"1ns", 1}, {"2m", 120e9},     {"2min", 120e9}, {"1h", 3600e9}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double ns = -1;
+        assert_true(duration_parse(known[i].text, &ns));
+        assert_true(ns == known[i].ns);
+    }
+    static const char *const wrong[] = {"",   "5",   "s",      "-1s", "5 s", "5S",   "5ss",
+                                        "1d", "+1s", "1e999s", "nan", "inf", "event"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        double ns;
+        assert_false(duration_parse(wrong[i], &ns));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_nonsense)};
+                                       cmocka_unit_test(test_nonsense),
+                                       cmocka_unit_test(test_durations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
