@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/definition.h"
+#include "record/callers_definition.h"
 #include "record/libc.h"
 #include "record/python.h"
 #include "record/rebind.h"

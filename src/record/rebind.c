@@ -7,7 +7,7 @@
 
 #include "machine/relocations.h"
 #include "record/exports.h"
-#include "record/inner.h"
+#include "record/other_names.h"
 #include "record/loaded.h"
 #include "record/patch.h"
 #include "record/recorder.h"
@@ -158,7 +158,8 @@ static bool find_functions(struct work *w)
     void *allocator;
     memcpy(&allocator, &next.malloc, sizeof allocator);
     w->allocator = loaded_map(allocator);
-    if (!w->allocator && inner_taken_over()) { /* its malloc is reached through code of ours */
+    /* Its malloc is reached through code of ours. */
+    if (!w->allocator && other_names_taken_over()) {
         memcpy(&allocator, &next.allocator, sizeof allocator);
         w->allocator = loaded_map(allocator);
     }

@@ -1,4 +1,4 @@
-#include "record/definition.h"
+#include "record/callers_definition.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,3 +1,7 @@
+/*
+ * Programs that define malloc themselves: finds these functions, and redirects them to our hooks
+ * (entry_patch.h).
+ */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -66,12 +70,12 @@ static const size_t next_of[] = {
 
 static bool taken_over;
 
-bool entry_taken_over(void)
+bool own_malloc_taken_over(void)
 {
     return taken_over;
 }
 
-bool entry_took(uint64_t address)
+bool own_malloc_took(uint64_t address)
 {
     for (size_t i = 0; taken_over && i < COUNT; i++)
         if (functions[i].address == address)
@@ -79,7 +83,7 @@ bool entry_took(uint64_t address)
     return false;
 }
 
-void *entry_original(const char *name)
+void *own_malloc_original(const char *name)
 {
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(functions[i].name, name) == 0)
@@ -152,7 +156,8 @@ static bool drop_operators(long memory)
     return true;
 }
 
-/* --- entry_take_over -------------------------------------------------------------------------- */
+/* --- own_malloc_take_over
+ * -------------------------------------------------------------------------- */
 
 static bool is_rare(const struct patched *f)
 {
@@ -195,7 +200,7 @@ static const struct link_map *main_program(void)
     return m;
 }
 
-void entry_take_over(void)
+void own_malloc_take_over(void)
 {
     static bool tried;
     struct exports x;

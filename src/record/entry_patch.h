@@ -1,26 +1,30 @@
 /*
- * entry: redirects the malloc of programs that define it themselves to our hooks.
+ * entry_patch: replaces the entry of a function by a jump to our hooks.
  *
- * The dynamic linker prefers a function that the executable exports to any preloaded one, so our
- * hooks would never be called. Instead, the first bytes of the executable's own functions are
- * replaced by a jump to us, only in the memory of this process. The replaced instructions are moved
- * into a *trampoline*, which then jumps to the rest of the function; the hook calls the trampoline
- * as the original function. Either all functions are replaced or none.
+ * own_malloc.c does this to the malloc of programs that define it themselves. The dynamic linker
+ * prefers a function that the executable exports to any preloaded one, so our hooks would never be
+ * called. Instead, the first bytes of the executable's own functions are replaced by a jump to us,
+ * only in the memory of this process. The replaced instructions are moved into a *trampoline*,
+ * which then jumps to the rest of the function; the hook calls the trampoline as the original
+ * function. Either all functions are replaced or none.
  *
  *   function:  jmp stub            stub: push frame, hook; jmp entry_wrapper ─► hook
  *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─ next.malloc
  *
- * entry.c finds the functions, patch.c writes, arch/MACHINE/entry.c makes the instructions. It is
- * called once, by the only thread, while the program is being loaded. [malloc-free]
+ * own_malloc.c finds the functions, patch.c writes, arch/MACHINE/entry_patch.c makes the
+ * instructions. It is called once, by the only thread, while the program is being loaded.
+ * [malloc-free]
  *
- * mark_on.c does the same to any function whose entries shall be marks. There the stub calls
+ * other_names.c does the same to allocators that are called by other names.
+ *
+ * mark_on.c does it to any function whose entries shall be marks. There the stub calls
  * entry_reached, jumps to the trampoline, and leaves nothing on the stack:
  *
  *   function:  jmp stub            stub: push where to go on, number; jmp entry_notify
  *              rest  ◄───────────  trampoline: moved instructions; jmp rest  ◄─┘
  */
-#ifndef TIDE_RECORD_ENTRY_H
-#define TIDE_RECORD_ENTRY_H
+#ifndef TIDE_RECORD_ENTRY_PATCH_H
+#define TIDE_RECORD_ENTRY_PATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

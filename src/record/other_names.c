@@ -1,4 +1,4 @@
-#include "record/inner.h"
+#include "record/other_names.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -12,30 +12,30 @@
 #include "record/patch.h"
 #include "record/recorder.h"
 
-void *inner_next[INNER_COUNT];
-size_t (*inner_usable)(const void *);
+void *other_next[OTHER_COUNT];
+size_t (*other_usable)(const void *);
 
 #define DECLARE(name)                                                                              \
-    extern const char hook_##name[] __asm__("inner_hook_" #name)                                   \
+    extern const char hook_##name[] __asm__("other_hook_" #name)                                   \
         __attribute__((visibility("hidden")));
-INNER_FUNCTIONS(DECLARE)
+OTHER_FUNCTIONS(DECLARE)
 
-static struct patched functions[INNER_COUNT] = {
-#define FUNCTION(n) [INNER_##n] = {.name = #n, .hook = hook_##n},
-    INNER_FUNCTIONS(FUNCTION)};
+static struct patched functions[OTHER_COUNT] = {
+#define FUNCTION(n) [OTHER_##n] = {.name = #n, .hook = hook_##n},
+    OTHER_FUNCTIONS(FUNCTION)};
 
 /* The allocators with such functions: by prefix, and by a function that is always there. For one
  * without a prefix, those with the names of malloc's family are already hooked. */
 static const struct family {
     const char *prefix, *key, *usable;
-    enum inner_function first, last; /* a program's own zalloc, say, is not jemalloc's */
+    enum other_function first, last; /* a program's own zalloc, say, is not jemalloc's */
 } families[] = {
-    {"", "mallocx", "malloc_usable_size", INNER_mallocx, INNER_sdallocx},
-    {"_rjem_", "malloc", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
-    {"je_", "mallocx", "malloc_usable_size", INNER_malloc, INNER_sdallocx},
-    {"mi_", "malloc", "usable_size", INNER_malloc, INNER_strndup},
-    {"tc_", "malloc", "malloc_size", INNER_malloc, INNER_free_sized},
-    {"moz_", "arena_malloc", "malloc_usable_size", INNER_arena_malloc, INNER_arena_free}};
+    {"", "mallocx", "malloc_usable_size", OTHER_mallocx, OTHER_sdallocx},
+    {"_rjem_", "malloc", "malloc_usable_size", OTHER_malloc, OTHER_sdallocx},
+    {"je_", "mallocx", "malloc_usable_size", OTHER_malloc, OTHER_sdallocx},
+    {"mi_", "malloc", "usable_size", OTHER_malloc, OTHER_strndup},
+    {"tc_", "malloc", "malloc_size", OTHER_malloc, OTHER_free_sized},
+    {"moz_", "arena_malloc", "malloc_usable_size", OTHER_arena_malloc, OTHER_arena_free}};
 #define FAMILIES  (sizeof families / sizeof *families)
 #define NAME_SIZE 48
 
@@ -44,7 +44,7 @@ static const struct family {
 
 static bool taken_over;
 
-bool inner_taken_over(void)
+bool other_names_taken_over(void)
 {
     return taken_over;
 }
@@ -141,7 +141,7 @@ static void note_function(const char *name, uint64_t address, uint64_t size, con
 {
     char wanted[NAME_SIZE];
     if (strcmp(name, full_name(f, f->usable, wanted)) == 0)
-        memcpy(&inner_usable, &address, sizeof address);
+        memcpy(&other_usable, &address, sizeof address);
     for (unsigned k = f->first; k <= f->last; k++)
         if (strcmp(name, full_name(f, functions[k].name, wanted)) == 0) {
             functions[k].address = address;
@@ -289,15 +289,16 @@ static bool find_hidden(void)
     return found;
 }
 
-/* --- inner_take_over -------------------------------------------------------------------------- */
+/* --- other_names_take_over
+ * -------------------------------------------------------------------------- */
 
 /* Skips malloc's own functions under other names. Returns the address of one of the others, or
  * 0. */
 static uint64_t drop_taken(void)
 {
     uint64_t near = 0;
-    for (struct patched *f = functions; f < functions + INNER_COUNT; f++) {
-        if (entry_took(f->address))
+    for (struct patched *f = functions; f < functions + OTHER_COUNT; f++) {
+        if (own_malloc_took(f->address))
             f->address = 0;
         near = near ? near : f->address;
     }
@@ -311,15 +312,15 @@ static void set_next(void)
         &next.malloc,         &next.calloc,        &next.realloc,           &next.free,
         &next.posix_memalign, &next.aligned_alloc, &next.memalign,          &next.valloc,
         &next.pvalloc,        &next.free_sized,    &next.free_aligned_sized};
-    for (const struct patched *f = functions; f < functions + INNER_COUNT; f++) {
-        memcpy(&inner_next[f - functions], &f->trampoline, sizeof f->trampoline);
+    for (const struct patched *f = functions; f < functions + OTHER_COUNT; f++) {
+        memcpy(&other_next[f - functions], &f->trampoline, sizeof f->trampoline);
         for (size_t i = 0; f->address && i < sizeof slots / sizeof *slots; i++)
             if (memcmp(slots[i], &f->address, sizeof f->address) == 0)
                 memcpy(slots[i], &f->trampoline, sizeof f->trampoline);
     }
 }
 
-void inner_take_over(void)
+void other_names_take_over(void)
 {
     static bool tried;
     struct loaded l;
@@ -332,7 +333,7 @@ void inner_take_over(void)
     long memory = near && loaded_find(near, &l) ? patch_open() : -1;
     if (memory < 0)
         return;
-    taken_over = patch_all(functions, INNER_COUNT, l.start, memory);
+    taken_over = patch_all(functions, OTHER_COUNT, l.start, memory);
     if (taken_over)
         set_next();
     sys_call(SYS_close, memory);

@@ -1,4 +1,4 @@
-#include "record/program.h"
+#include "record/can_preload.h"
 
 #include <elf.h>
 #include <errno.h>

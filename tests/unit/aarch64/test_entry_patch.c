@@ -5,7 +5,7 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
-#include "record/entry.h"
+#include "record/entry_patch.h"
 
 #define FUNCTION   UINT64_C(0x400000)
 #define SLOT       UINT64_C(0x3f0000)

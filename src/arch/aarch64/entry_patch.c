@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "record/entry.h"
+#include "record/entry_patch.h"
 #include "record/instruction.h"
 
 /* A slot: hook or number, wrapper, the trampoline's address, two addresses that moved instructions

@@ -1,12 +1,12 @@
 /*
- * enter: how a hook begins and ends. recorder.h includes it.
+ * hook_guard: how a hook begins and ends. recorder.h includes it.
  *
  * Between thread_enter() and thread_leave() the thread is busy: allocations that the original
  * function makes are part of the same allocation, and a signal handler must not change the thread's
  * state. [malloc-free]
  */
-#ifndef TIDE_RECORD_ENTER_H
-#define TIDE_RECORD_ENTER_H
+#ifndef TIDE_RECORD_HOOK_GUARD_H
+#define TIDE_RECORD_HOOK_GUARD_H
 
 #include "record/recorder.h"
 

@@ -1,5 +1,6 @@
 /*
- * definition: finds the function that a caller would have called if this library were not loaded.
+ * callers_definition: finds the function that a caller would have called if this library were not
+ * loaded.
  *
  * dlsym finds it only if it is globally visible. A library loaded with RTLD_LOCAL, as Python loads
  * its modules, also sees what it was linked with. To find that with the loader's functions, we
@@ -8,8 +9,8 @@
  * So we read the tables of the loaded files ourselves, and ask the loader only if several files
  * define the name and none of them was loaded at the start.
  */
-#ifndef TIDE_RECORD_DEFINITION_H
-#define TIDE_RECORD_DEFINITION_H
+#ifndef TIDE_RECORD_CALLERS_DEFINITION_H
+#define TIDE_RECORD_CALLERS_DEFINITION_H
 
 #include <stdint.h>
 

@@ -1,22 +1,22 @@
 /*
- * inner: hooks allocation functions that do not have the names of malloc's family.
+ * other_names: hooks allocation functions that do not have the names of malloc's family.
  *
  * An allocator may have functions of its own (jemalloc's mallocx, mimalloc's mi_malloc, tcmalloc's
  * tc_malloc, Firefox's moz_arena_malloc), or coexist with malloc, with a prefix to all its names
  * (jemalloc in Rust programs and in databases). If we exported such names, programs that look for
  * the allocator would believe that it is loaded. So we replace the first bytes of these functions,
- * as in entry.h, in the file that defines them: all or none, once, while there is one thread; in a
- * library only if another file calls them, or if one of them is the program's strdup (mimalloc 3).
- * Heaps that are destroyed as a whole (mi_heap_...) are not hooked.
+ * as in entry_patch.h, in the file that defines them: all or none, once, while there is one thread;
+ * in a library only if another file calls them, or if one of them is the program's strdup (mimalloc
+ * 3). Heaps that are destroyed as a whole (mi_heap_...) are not hooked.
  */
-#ifndef TIDE_RECORD_INNER_H
-#define TIDE_RECORD_INNER_H
+#ifndef TIDE_RECORD_OTHER_NAMES_H
+#define TIDE_RECORD_OTHER_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* The functions, by their name after the prefix. Two names of one function count once. */
-#define INNER_FUNCTIONS(F)                                                                         \
+#define OTHER_FUNCTIONS(F)                                                                         \
     F(malloc)                                                                                      \
     F(free)                                                                                        \
     F(calloc)                                                                                      \
@@ -56,18 +56,18 @@
     F(arena_free)
 
 /* The original functions, by number. */
-enum inner_function {
-#define INNER_NUMBER(name) INNER_##name,
-    INNER_FUNCTIONS(INNER_NUMBER)
-#undef INNER_NUMBER
-        INNER_COUNT
+enum other_function {
+#define OTHER_NUMBER(name) OTHER_##name,
+    OTHER_FUNCTIONS(OTHER_NUMBER)
+#undef OTHER_NUMBER
+        OTHER_COUNT
 };
-extern void *inner_next[INNER_COUNT];
+extern void *other_next[OTHER_COUNT];
 
 /* Returns the usable size of a block; NULL: the allocator has no such function. */
-extern size_t (*inner_usable)(const void *);
+extern size_t (*other_usable)(const void *);
 
-void inner_take_over(void); /* once, after entry_take_over */
-bool inner_taken_over(void);
+void other_names_take_over(void); /* once, after own_malloc_take_over */
+bool other_names_taken_over(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* run --sample: which blocks are recorded, the table of them (record/sample.c), and their weights. */
+/* run --sample: which blocks are recorded, the table of them (record/alloc_sample.c), and their weights. */
 #include <math.h>
 
 #include "record/recorder.h"
@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "wire/weights.h"
 
-/* --- what sample.c wants of the recorder ------------------------------------------------------ */
+/* --- what alloc_sample.c wants of the recorder ------------------------------------------------------ */
 
 struct recorder recorder;
 __thread struct tls tls;

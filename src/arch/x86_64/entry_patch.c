@@ -2,7 +2,7 @@
 #include <cpuid.h>
 #include <string.h>
 
-#include "record/entry.h"
+#include "record/entry_patch.h"
 #include "record/instruction.h"
 
 /* A slot: hook or number, wrapper, a return address and the trampoline's address; then the stub;

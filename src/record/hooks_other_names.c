@@ -1,36 +1,36 @@
 /*
- * The hooks for allocation functions with other names than malloc's (inner.h). The functions' own
- * code jumps to them, and they continue there. Compiled with frame pointers (CALLER()). Frees may
- * be of blocks that were not seen, because an allocator has more ways to return a block than are
- * hooked.
+ * The hooks for allocation functions with other names than malloc's (other_names.h). The functions'
+ * own code jumps to them, and they continue there. Compiled with frame pointers (CALLER()). Frees
+ * may be of blocks that were not seen, because an allocator has more ways to return a block than
+ * are hooked.
  */
-#include "record/inner.h"
+#include "record/other_names.h"
 #include "record/recorder.h"
 
-#define HOOK_OF(name) inner_hook_##name
+#define HOOK_OF(name) other_hook_##name
 
 static size_t ask(void *p)
 {
-    return inner_usable(p);
+    return other_usable(p);
 }
 
 /* The function that reports the usable size at a free; NULL: none, or not in the way for which the
  * index was set up. */
 static inline usable_of *asked(void)
 {
-    return inner_usable && !index_spacing() ? ask : NULL;
+    return other_usable && !index_spacing() ? ask : NULL;
 }
 
 static inline __attribute__((always_inline)) bool record(struct thread *t, void *p, size_t size,
                                                          const uint64_t *caller)
 {
-    size_t usable = inner_usable ? inner_usable(p) : size;
+    size_t usable = other_usable ? other_usable(p) : size;
     return (asked() ? event_alloc_sized : event_alloc_stored)(t, p, size, usable, caller);
 }
 
 /* The beginning of a hook that returns a block. */
 #define ENTER(name, parameters, arguments)                                                         \
-    void *(*function)parameters = inner_next[INNER_##name];                                        \
+    void *(*function)parameters = other_next[OTHER_##name];                                        \
     struct thread *t = thread_enter();                                                             \
     if (UNLIKELY(!t))                                                                              \
         return function arguments;                                                                 \
@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) bool record(struct thread *t, void 
     void HOOK_OF(name) parameters;                                                                 \
     void HOOK_OF(name) parameters                                                                  \
     {                                                                                              \
-        void(*function) parameters = inner_next[INNER_##name];                                     \
+        void(*function) parameters = other_next[OTHER_##name];                                     \
         struct thread *t = p ? thread_enter() : NULL;                                              \
         if (LIKELY(t != NULL))                                                                     \
             event_free(t, p, asked(), FREE_MAYBE);                                                 \
@@ -95,7 +95,7 @@ FREEING(free_sized, (void *p, size_t size), (p, size))
 void *HOOK_OF(realloc)(void *old, size_t size);
 void *HOOK_OF(realloc)(void *old, size_t size)
 {
-    void *(*function)(void *, size_t) = inner_next[INNER_realloc];
+    void *(*function)(void *, size_t) = other_next[OTHER_realloc];
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))
         return function(old, size);
@@ -116,7 +116,7 @@ void *HOOK_OF(realloc)(void *old, size_t size)
 int HOOK_OF(posix_memalign)(void **out, size_t alignment, size_t size);
 int HOOK_OF(posix_memalign)(void **out, size_t alignment, size_t size)
 {
-    int (*function)(void **, size_t, size_t) = inner_next[INNER_posix_memalign];
+    int (*function)(void **, size_t, size_t) = other_next[OTHER_posix_memalign];
     struct thread *t = thread_enter();
     int result = function(out, alignment, size);
     if (UNLIKELY(!t))
@@ -137,7 +137,7 @@ FREEING(sdallocx, (void *p, size_t size, int flags), (p, size, flags))
 size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags);
 size_t HOOK_OF(xallocx)(void *p, size_t size, size_t extra, int flags)
 {
-    size_t (*function)(void *, size_t, size_t, int) = inner_next[INNER_xallocx];
+    size_t (*function)(void *, size_t, size_t, int) = other_next[OTHER_xallocx];
     struct thread *t = thread_enter();
     if (UNLIKELY(!t))
         return function(p, size, extra, flags);

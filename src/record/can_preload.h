@@ -1,5 +1,5 @@
 /*
- * program: can our library be loaded into a program that is about to be executed?
+ * can_preload: can our library be loaded into a program that is about to be executed?
  *
  * The loader of another C library, or of 32-bit programs, prints an error about our library or even
  * ends the program. So we examine the file first: we follow its #! line to the interpreter, and
@@ -7,8 +7,8 @@
  * LD_PRELOAD, but passes it on to programs that we cannot examine. This may run in a vfork child:
  * only system calls and the stack are used.
  */
-#ifndef TIDE_RECORD_PROGRAM_H
-#define TIDE_RECORD_PROGRAM_H
+#ifndef TIDE_RECORD_CAN_PRELOAD_H
+#define TIDE_RECORD_CAN_PRELOAD_H
 
 #include <stddef.h>
 
