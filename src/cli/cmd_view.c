@@ -17,7 +17,7 @@
 #include "cli/live_recording.h"
 #include "store/held.h"
 #include "store/reader.h"
-#include "cli/limits.h"
+#include "cli/metric_limits.h"
 #include "view/page.h"
 #include "view/page_template.h"
 #include "view/serve.h"

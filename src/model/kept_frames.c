@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/presets.h"
+#include "model/suppress_presets.h"
 #include "store/held.h"
 
 #define KEPT 4

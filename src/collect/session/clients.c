@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "collect/counting/inherit.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/leakscan/scan.h"
 #include "collect/session/attached.h"

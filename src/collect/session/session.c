@@ -26,7 +26,7 @@
 #include "collect/session/output.h"
 #include "collect/session/relayed_signals.h"
 #include "collect/leakscan/scan.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 #include "collect/counting/threads.h"
 #include "collect/leakscan/not_scanned.h"
 

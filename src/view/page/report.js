@@ -8,7 +8,7 @@ import {matched_share} from "./search_share.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
-import {count_text, count_title, question_text, words_of} from "./words.js";
+import {count_text, count_title, question_text, words_of} from "./command_words.js";
 
 const ASKED_FIRST = 1000, PAUSE_MS = 80; // PAUSE_MS: before the rest is asked for
 

@@ -8,7 +8,7 @@ import {matched_share} from "./search_share.js";
 import {sum_interval} from "./report.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
-import {count_title, question_text, words_of} from "./words.js";
+import {count_title, question_text, words_of} from "./command_words.js";
 
 const MOST_ROWS = 2000;
 

@@ -1,15 +1,16 @@
 /*
- * limit: how much a metric may be, or may grow from one recording to another (--limit).
+ * metric_limit: how much a metric may be, or may grow from one recording to another (--limit).
  *
  *     peak 500 MiB     of the last recording: at most so much
  *     peak +5 %        of two recordings: at most so much more than the first has
  *     live +64 KiB     likewise
  *     cpu 5s           of metrics that are times
  *
- * A limit is about all processes of a recording together.
+ * cli/metric_limits.h gives the exit status. A limit is about all processes of a recording
+ * together.
  */
-#ifndef TIDE_VIEW_LIMIT_H
-#define TIDE_VIEW_LIMIT_H
+#ifndef TIDE_VIEW_METRIC_LIMIT_H
+#define TIDE_VIEW_METRIC_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "export/profile_writer.h"
+#include "export/pprof_otlp.h"
 
 #include <errno.h>
 #include <libdeflate.h>

@@ -1,5 +1,5 @@
 /*
- * lookup: from a function's name to where its code begins, in one ELF file.
+ * find_function: from a function's name to where its code begins, in one ELF file.
  *
  * A name is that of the symbol table ("main", "_ZN9Processor5eventEi"), or a C++ or Rust function
  * with its scopes and without parameters ("Processor::event"), which may match several; template
@@ -8,8 +8,8 @@
  *
  * The file may be hostile, as for symbolizer.h. Threads: any, but only one per list.
  */
-#ifndef TIDE_SYMBOL_LOOKUP_H
-#define TIDE_SYMBOL_LOOKUP_H
+#ifndef TIDE_SYMBOL_FIND_FUNCTION_H
+#define TIDE_SYMBOL_FIND_FUNCTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct found_functions {
 
 /* Appends the functions of the file with one of these names, by name, at most `max`; each address
  * once per name. Returns 0, or a negative errno. */
-int lookup_functions(const char *path, const char *const *names, size_t name_count, size_t max,
-                     struct found_functions *out);
+int find_functions(const char *path, const char *const *names, size_t name_count, size_t max,
+                   struct found_functions *out);
 
 #endif

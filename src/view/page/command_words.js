@@ -1,4 +1,4 @@
-// words: the command that answers for what is on screen. The page runs it, and shows it to be copied.
+// command_words: the command that answers for what is on screen. The page runs it, and shows it to be copied.
 import {counted} from "./format.js";
 
 // Which parts of the state each command understands.

@@ -1,12 +1,12 @@
 /*
- * limits: the --limit of `view` and `history`, and the exit status that it gives.
+ * metric_limits: the --limit of `view` and `history`, and the exit status that it gives.
  */
-#ifndef TIDE_CLI_LIMITS_H
-#define TIDE_CLI_LIMITS_H
+#ifndef TIDE_CLI_METRIC_LIMITS_H
+#define TIDE_CLI_METRIC_LIMITS_H
 
 #include <stddef.h>
 
-#include "view/limit.h"
+#include "view/metric_limit.h"
 
 #define LIMITS_BROKEN 3 /* exit status */
 

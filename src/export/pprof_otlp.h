@@ -1,12 +1,12 @@
 /*
- * profile_writer: what the formats pprof and OTLP share: which stacks and values go into a profile,
- * within the limits of a server, and compression.
+ * pprof_otlp: what the formats pprof and OTLP share: which stacks and values go into a profile, the
+ * names of its sample types, their unit and period, the limits of a server, and compression.
  *
  * A format is one function that writes rows to `message`. It may be called several times, with
  * fewer rows each time, until a server's limits are met; each time everything is empty again.
  */
-#ifndef TIDE_EXPORT_PROFILE_WRITER_H
-#define TIDE_EXPORT_PROFILE_WRITER_H
+#ifndef TIDE_EXPORT_PPROF_OTLP_H
+#define TIDE_EXPORT_PPROF_OTLP_H
 
 #include "export/export.h"
 #include "export/locations.h"

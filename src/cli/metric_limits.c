@@ -1,4 +1,4 @@
-#include "cli/limits.h"
+#include "cli/metric_limits.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 
 #include "collect/proc/proc.h"
 #include "machine/page.h"

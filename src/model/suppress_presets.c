@@ -1,4 +1,4 @@
-#include "model/presets.h"
+#include "model/suppress_presets.h"
 
 static const char *const names[PRESETS] = {
     [PRESET_LOADER] = "the loader",     /* lists of libraries, storage of threads */

@@ -1,4 +1,4 @@
-#include "symbol/lookup.h"
+#include "symbol/find_function.h"
 
 #include <gelf.h>
 #include <stdbool.h>
@@ -109,8 +109,8 @@ static bool is_shared(const struct symtab *t, uint64_t address)
     return false;
 }
 
-int lookup_functions(const char *path, const char *const *names, size_t name_count, size_t max,
-                     struct found_functions *out)
+int find_functions(const char *path, const char *const *names, size_t name_count, size_t max,
+                   struct found_functions *out)
 {
     struct elf_image image, debug = {0};
     struct symtab table = {0};

@@ -1,8 +1,8 @@
 /*
- * stored: the part of zstd's interface that the reader needs, for recordings whose chunks are not
- * compressed. A page has its recording inside gzip, which browsers unpack themselves, so the frames
- * in it consist of stored blocks only (src/view/stored_recording.c writes them): there is nothing
- * to decode.
+ * zstd_stored: the part of zstd's interface that the reader needs, for recordings whose chunks are
+ * not compressed. A page has its recording inside gzip, which browsers unpack themselves, so the
+ * frames in it consist of stored blocks only (src/view/stored_recording.c writes them): there is
+ * nothing to decode.
  */
 #include <string.h>
 #include <zstd.h>

@@ -1,4 +1,4 @@
-// limits: the results of `tidemark view --limit`, above everything else.
+// metric_limits: the results of `tidemark view --limit`, above everything else.
 import {core} from "./core.js";
 import {el} from "./dom.js";
 import {amount} from "./format.js";

@@ -1,4 +1,4 @@
-#include "view/limit.h"
+#include "view/metric_limit.h"
 
 #include <errno.h>
 #include <math.h>

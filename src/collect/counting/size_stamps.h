@@ -1,10 +1,10 @@
 /*
- * stamps: readings of a process's sizes from /proc, at times that the collector chooses. At most
- * STAMPS_MAX are kept: if there are more, every second one is dropped and the time between two
+ * size_stamps: readings of a process's sizes from /proc, at times that the collector chooses. At
+ * most STAMPS_MAX are kept: if there are more, every second one is dropped and the time between two
  * stamps doubles.
  */
-#ifndef TIDE_COLLECT_COUNTING_STAMPS_H
-#define TIDE_COLLECT_COUNTING_STAMPS_H
+#ifndef TIDE_COLLECT_COUNTING_SIZE_STAMPS_H
+#define TIDE_COLLECT_COUNTING_SIZE_STAMPS_H
 
 #include "collect/counting/target.h"
 

@@ -1,4 +1,4 @@
-#include "model/collapse.h"
+#include "model/merge_intervals.h"
 
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static struct interval joined(const struct profile *p, size_t from, size_t to,
     return all;
 }
 
-void profile_collapse(struct profile *p)
+void profile_merge_intervals(struct profile *p)
 {
     size_t exit = before_exit(p), end = p->intervals.count, count = 0;
     if (end <= 2)
