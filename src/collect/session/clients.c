@@ -12,6 +12,7 @@
 #include "collect/counting/timer_samples.h"
 #include "collect/leakscan/scan.h"
 #include "collect/session/attached.h"
+#include "collect/session/process_end.h"
 #include "collect/session/unhooked_libraries.h"
 
 static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)
