@@ -12,6 +12,7 @@
  * events but harms nothing.
  */
 #include "record/recorder.h"
+#include "unwind/slow_step.h"
 
 #define MOST_FRAMES 100000
 #define NEAR        2048 /* bytes of stack between a wrapper of CPython's and what it calls */

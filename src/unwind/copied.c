@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "unwind/without_cfi.h"
+
 #define LOWEST_CODE 4096
 
 static bool read_copy(struct copied_stack *s, uint64_t address, uint64_t *out)
@@ -75,8 +77,8 @@ static bool step_by_link(struct copied_stack *s, struct arch_registers *r)
     return true;
 }
 
-/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule needs step.h. `called`: the pc
- * is a return address, and not where a sample was taken. */
+/* One step by a rule: 1: done; 0: no caller; -1: lost; 2: the rule needs slow_step.h. `called`: the
+ * pc is a return address, and not where a sample was taken. */
 static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool called)
 {
     uint64_t pc = r->value[ARCH_REG_PC], sp = r->value[ARCH_REG_SP], fp = r->value[ARCH_REG_FP];
@@ -101,8 +103,8 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool c
         break;
     case RULE_GUESS:
         if (fp == 0)
-            return step_is_first(&s->space, sp, s->start + s->size, false) ? 0 : -1;
-        if (!step_fp_plausible(&s->space, NULL, pc, sp, fp, false))
+            return guess_is_first(&s->space, sp, s->start + s->size, false) ? 0 : -1;
+        if (!guess_is_plausible(&s->space, NULL, pc, sp, fp, false))
             return -1;
         cfa = fp + 16;
         break;

@@ -3,8 +3,8 @@
  * memory, for samples, which the kernel takes at any instruction.
  *
  * The rules of rule.h suffice for nearly all frames. They follow only pc, sp and fp; if a later
- * frame needs more (step.h), the walk begins again with all registers. It starts no threads; each
- * process needs its own struct rules. [malloc-free]
+ * frame needs more (slow_step.h), the walk begins again with all registers. It starts no threads;
+ * each process needs its own struct rules. [malloc-free]
  */
 #ifndef TIDE_UNWIND_COPIED_H
 #define TIDE_UNWIND_COPIED_H

@@ -1,6 +1,6 @@
 /* Go is not unwound on aarch64: if Go calls C code that allocates, the stack ends where C begins,
  * and counts as incomplete. */
-#include "unwind/go.h"
+#include "unwind/go_stack.h"
 
 bool go_switches(const struct unwind_space *space, const struct unwind_module *module, uint64_t pc)
 {

@@ -1,4 +1,4 @@
-#include "unwind/go.h"
+#include "unwind/go_stack.h"
 
 #include <string.h>
 

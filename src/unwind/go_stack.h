@@ -1,5 +1,5 @@
 /*
- * go: unwinds from C code to the Go code that called it.
+ * go_stack: unwinds from C code to the Go code that called it.
  *
  * A goroutine has a small stack of its own. To call C, runtime.asmcgocall switches to the thread's
  * stack, and stores there how to switch back. No call frame information describes this, but the
@@ -17,10 +17,10 @@
  * goroutine for its own work; and executables without an .eh_frame_hdr (those that Go's own linker
  * linked). [malloc-free] [async-signal-safe]
  */
-#ifndef TIDE_UNWIND_GO_H
-#define TIDE_UNWIND_GO_H
+#ifndef TIDE_UNWIND_GO_STACK_H
+#define TIDE_UNWIND_GO_STACK_H
 
-#include "unwind/step.h"
+#include "unwind/slow_step.h"
 
 /* Does the code at this return address, of this module, switch to another stack and return
  * there? */
