@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/push.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 enum {
     OPT_TO = QUERY_EXTRA,

@@ -15,7 +15,7 @@
 #include "cli/picture.h"
 #include "cli/options.h"
 #include "cli/live_recording.h"
-#include "store/held.h"
+#include "store/held_recordings.h"
 #include "store/reader.h"
 #include "cli/metric_limits.h"
 #include "view/page.h"

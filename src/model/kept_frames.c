@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/suppress_presets.h"
-#include "store/held.h"
+#include "store/held_recordings.h"
 
 #define KEPT 4
 

@@ -10,7 +10,7 @@
 #include "model/measure.h"
 #include "model/merge_state.h"
 #include "model/process_choice.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 #define NOTES_MOST 64 /* the first ones in alphabetical order */
 

@@ -16,7 +16,7 @@
 #include "record/other_names.h"
 #include "record/libc.h"
 #include "record/loaded.h"
-#include "record/next.h"
+#include "record/next_functions.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/recorder.h"

@@ -23,7 +23,7 @@
  *   other_names.c     allocators that are called by other names
  *   mark_on.c         functions whose entries are marks
  *   cpu_timer.c       samples of CPU time by a timer of each thread
- *   nested.c          a hook within a hook, and hooks that were left by longjmp
+ *   nested_hook.c     a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c         the functions that replace those of libc
  */
 #ifndef TIDE_RECORD_RECORDER_H
@@ -129,7 +129,7 @@ enum beneath { BENEATH_NOTHING, BENEATH_ALLOC, BENEATH_REALLOC, BENEATH_FREE };
 
 struct tls {
     struct thread *thread;
-    uintptr_t busy; /* the frame of the hook that is running; 0: none (nested.c) */
+    uintptr_t busy; /* the frame of the hook that is running; 0: none (nested_hook.c) */
     bool ended;     /* the thread has reported its end */
     /* Number of the fork that this thread makes; in the child, of the fork that made it, until it
      * is reported. */
@@ -381,7 +381,7 @@ struct link_map;
 /* Checks whether the file is CPython; otherwise this is done when an address in it is seen. */
 void modules_check_python(const struct link_map *m);
 
-/* nested.c */
+/* nested_hook.c */
 /* Call these around an event that is written inside a wrapper of CPython's allocators, so that it
  * does not come between the two events of a realloc. beneath_enter returns NULL outside a
  * wrapper. */
@@ -495,8 +495,8 @@ static inline bool recorder_paused(void)
     return h && atomic_load_explicit(&h->paused, memory_order_relaxed);
 }
 
-/* sys.c: system calls that leave errno alone. In a program with a seccomp filter, only calls that
- * its allocator makes anyway reach the kernel; the others return -EPERM at once. */
+/* system_calls.c: system calls that leave errno alone. In a program with a seccomp filter, only
+ * calls that its allocator makes anyway reach the kernel; the others return -EPERM at once. */
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void sys_nap(void); /* about a millisecond */

@@ -1,6 +1,6 @@
 #include "unwind/slow_step.h"
 
-#include "unwind/expr.h"
+#include "unwind/cfi_expression.h"
 #include "unwind/go_stack.h"
 #include "unwind/signal_return.h"
 #include "unwind/without_cfi.h"

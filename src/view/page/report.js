@@ -3,7 +3,7 @@ import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, count, counted, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
-import {estimate_text, outliers_text, spread_text} from "./origin.js";
+import {estimate_text, outliers_text, spread_text} from "./how_recorded.js";
 import {matched_share} from "./search_share.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";

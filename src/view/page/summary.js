@@ -3,7 +3,7 @@ import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
 import {limits_of} from "./metric_limits.js";
-import {estimate_text} from "./origin.js";
+import {estimate_text} from "./how_recorded.js";
 import {name_columns, spread_lines, value_columns} from "./report.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";

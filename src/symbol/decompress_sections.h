@@ -1,5 +1,5 @@
 /*
- * unpack: decompresses the debug sections of an ELF file before libdw does.
+ * decompress_sections: decompresses the debug sections of an ELF file before libdw does.
  *
  * libdw would do this with zlib when a Dwarf is opened, which would be most of the time of naming.
  * libdeflate takes less than half as long. What it cannot read (another method, damage) is left
@@ -8,8 +8,8 @@
  *
  * Ownership: the sections point into image->unpacked until elf_image_release.
  */
-#ifndef TIDE_SYMBOL_UNPACK_H
-#define TIDE_SYMBOL_UNPACK_H
+#ifndef TIDE_SYMBOL_DECOMPRESS_SECTIONS_H
+#define TIDE_SYMBOL_DECOMPRESS_SECTIONS_H
 
 #include "symbol/elfimage.h"
 

@@ -1,9 +1,9 @@
 /*
- * expr: evaluates DWARF expressions in call frame information. [malloc-free] [async-signal-safe].
- * The number of operations is limited.
+ * cfi_expression: evaluates DWARF expressions in call frame information. [malloc-free]
+ * [async-signal-safe]. The number of operations is limited.
  */
-#ifndef TIDE_UNWIND_EXPR_H
-#define TIDE_UNWIND_EXPR_H
+#ifndef TIDE_UNWIND_CFI_EXPRESSION_H
+#define TIDE_UNWIND_CFI_EXPRESSION_H
 
 #include "unwind/space.h"
 

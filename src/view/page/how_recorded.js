@@ -1,4 +1,4 @@
-// origin: how a recording was made, where that limits what its numbers say: sampled, attached, merged, imported.
+// how_recorded: how a recording was made, where that limits what its numbers say: sampled, attached, merged, imported.
 //
 //     origin_of(report)              [[word, sentence], ...], the words of the command line's summary
 //     estimate_text(low, high, unit) "1.0 MiB to 1.4 MiB", or that the interval is not known

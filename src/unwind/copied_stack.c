@@ -1,4 +1,4 @@
-#include "unwind/copied.h"
+#include "unwind/copied_stack.h"
 
 #include <stddef.h>
 #include <string.h>

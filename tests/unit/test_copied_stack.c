@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 
 #include "collect/naming/code_file.h"
-#include "unwind/copied.h"
+#include "unwind/copied_stack.h"
 
 #define NOINLINE __attribute__((noinline))
 #define COPY     2048

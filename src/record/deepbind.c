@@ -1,4 +1,4 @@
-#include "record/rebind.h"
+#include "record/deepbind.h"
 
 #include <link.h>
 #include <string.h>

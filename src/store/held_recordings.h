@@ -1,10 +1,10 @@
 /*
- * held: recordings that stay in memory under a name, for callers that run many commands on them
- * (the page's core, `tidemark view --serve`). recording_read of such a name returns the held
- * recording, and recording_free does not free it. Threads: one.
+ * held_recordings: recordings that stay in memory under a name, for callers that run many commands
+ * on them (the page's core, `tidemark view --serve`). recording_read of such a name returns the
+ * held recording, and recording_free does not free it. Threads: one.
  */
-#ifndef TIDE_STORE_HELD_H
-#define TIDE_STORE_HELD_H
+#ifndef TIDE_STORE_HELD_RECORDINGS_H
+#define TIDE_STORE_HELD_RECORDINGS_H
 
 #include <stdbool.h>
 

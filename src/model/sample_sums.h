@@ -1,8 +1,8 @@
 /*
- * sampled: sums of CPU samples and page faults in a window, and how complete they are.
+ * sample_sums: sums of CPU samples and page faults in a window, and how complete they are.
  */
-#ifndef TIDE_MODEL_SAMPLED_H
-#define TIDE_MODEL_SAMPLED_H
+#ifndef TIDE_MODEL_SAMPLE_SUMS_H
+#define TIDE_MODEL_SAMPLE_SUMS_H
 
 #include "model/moment.h"
 #include "model/query.h"

@@ -1,4 +1,4 @@
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /*
- * copied: unwinds the stack of another process, from its registers and a copy of the stack's
+ * copied_stack: unwinds the stack of another process, from its registers and a copy of the stack's
  * memory, for samples, which the kernel takes at any instruction.
  *
  * The rules of rule.h suffice for nearly all frames. They follow only pc, sp and fp; if a later
  * frame needs more (slow_step.h), the walk begins again with all registers. It starts no threads;
  * each process needs its own struct rules. [malloc-free]
  */
-#ifndef TIDE_UNWIND_COPIED_H
-#define TIDE_UNWIND_COPIED_H
+#ifndef TIDE_UNWIND_COPIED_STACK_H
+#define TIDE_UNWIND_COPIED_STACK_H
 
 #include "unwind/rule.h"
 

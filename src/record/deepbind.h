@@ -1,5 +1,5 @@
 /*
- * rebind: libraries loaded with RTLD_DEEPBIND.
+ * deepbind: libraries loaded with RTLD_DEEPBIND.
  *
  * Such a library prefers the libraries that it is linked with to preloaded ones, and so calls
  * libc's malloc and free directly. We would never see when it frees blocks that other libraries
@@ -7,8 +7,8 @@
  * Calls that its constructors made before that are not recorded, and the recording says so. A
  * library that is bound to another allocator than the one that the hooks call is left alone.
  */
-#ifndef TIDE_RECORD_REBIND_H
-#define TIDE_RECORD_REBIND_H
+#ifndef TIDE_RECORD_DEEPBIND_H
+#define TIDE_RECORD_DEEPBIND_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "store/held.h"
+#include "store/held_recordings.h"
 
 #include <string.h>
 

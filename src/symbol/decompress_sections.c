@@ -1,4 +1,4 @@
-#include "symbol/unpack.h"
+#include "symbol/decompress_sections.h"
 
 #include <gelf.h>
 #include <libdeflate.h>

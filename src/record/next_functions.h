@@ -1,9 +1,9 @@
 /*
- * next: finds the functions that the hooks forward to, in the order in which the loader searches.
- * Called when the recorder starts, before there are threads that it knows of.
+ * next_functions: finds the functions that the hooks forward to, in the order in which the loader
+ * searches. Called when the recorder starts, before there are threads that it knows of.
  */
-#ifndef TIDE_RECORD_NEXT_H
-#define TIDE_RECORD_NEXT_H
+#ifndef TIDE_RECORD_NEXT_FUNCTIONS_H
+#define TIDE_RECORD_NEXT_FUNCTIONS_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "record/next.h"
+#include "record/next_functions.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // What the page says of how a recording was made.
 import assert from "node:assert/strict";
 import test from "node:test";
-import {estimate_text, origin_of, outliers_text, spread_text} from "./origin.js";
+import {estimate_text, origin_of, outliers_text, spread_text} from "./how_recorded.js";
 
 test("an ordinary recording has nothing to say", () => {
     assert.deepEqual(origin_of({duration_ns: 1}), []);

@@ -1,4 +1,4 @@
-#include "unwind/expr.h"
+#include "unwind/cfi_expression.h"
 
 #include <string.h>
 
