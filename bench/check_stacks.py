@@ -70,7 +70,7 @@ def build(target):
     library = os.path.join(FOLDER, "libstackcheck.so")
     own = [os.path.join(ROOT, "src", "record", name) for name in ("exports.c", "libc.c", "loaded.c")]
     machine = os.path.join(ROOT, "src", "arch", target.machine)
-    own += [os.path.join(machine, name) for name in ("go.c", "signal_return.c")]
+    own += [os.path.join(machine, name) for name in ("go_stack.c", "signal_return.c")]
     sources = [os.path.join(workloads.HERE, "stackcheck.c"), *own] + sorted(glob.glob(os.path.join(ROOT, "src", "unwind", "*.c")))
     # As the recorder is built: frame pointers in the hooks, since that is how they find their caller.
     subprocess.run([*target.compiler("c"), "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-g", "-Werror", "-fno-omit-frame-pointer", "-fPIC",

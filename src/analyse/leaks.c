@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "model/imported.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 #define GREW_BLOCKS 16 /* fewer may look steady by chance */
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "base/path.h"
 #include "answer/annotate.h"
 #include "answer/location.h"

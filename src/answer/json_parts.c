@@ -8,7 +8,7 @@
 #include "answer/imported.h"
 #include "answer/notes.h"
 #include "answer/summary.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 #define CPU_PARTS 100 /* parts of a window, at most */
 

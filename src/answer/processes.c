@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "base/say.h"
 #include "answer/summary.h"
 #include "base/units.h"

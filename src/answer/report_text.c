@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/imported.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "answer/histogram.h"
 #include "answer/merge.h"
 #include "answer/report_columns.h"

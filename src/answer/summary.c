@@ -8,7 +8,7 @@
 #include "model/estimate.h"
 #include "model/not_recorded.h"
 #include "model/pool_totals.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "answer/imported.h"
 #include "answer/merge.h"
 #include "answer/report.h"

@@ -2,6 +2,7 @@
  * units: numbers as people read them: KiB and MiB, thousands separators, times, percentages.
  *
  * All append to a strbuf. 1 KiB is 1,024 bytes, 1 MiB 1,048,576.
+ * base/parse_amount.h reads sizes and durations.
  */
 #ifndef TIDE_BASE_UNITS_H
 #define TIDE_BASE_UNITS_H

@@ -11,7 +11,7 @@
 #include "cli/picture.h"
 #include "cli/terminal.h"
 #include "export/annotate_html.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "answer/annotate.h"
 
 enum { OPT_ASM = QUERY_EXTRA, OPT_HTML, OPT_CONTEXT, OPT_LIBRARY, OPT_SOURCE_PATH };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parse_amount.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli/command.h"
@@ -20,7 +21,6 @@
 #include "collect/proc/proc.h"
 #include "collect/session/attach_checks.h"
 #include "collect/session/session.h"
-#include "model/moment.h"
 
 enum { OPT_DURATION = 256, OPT_ONLY_NEW, OPT_TELL, OPT_QUIET };
 

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/query_options.h"
 #include "cli/terminal.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "answer/diff.h"
 
 #define TEXT_ROWS 20

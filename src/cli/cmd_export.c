@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "export/export.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "store/file.h"
 #include "view/page.h"
 #include "view/page_template.h"

@@ -12,7 +12,7 @@
 #include "export/flame.h"
 #include "export/flame_stacks.h"
 #include "model/answer.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "answer/json_parts.h"
 #include "answer/summary.h"
 #include "base/units.h"

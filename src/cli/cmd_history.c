@@ -9,7 +9,7 @@
 #include "answer/history.h"
 #include "cli/command.h"
 #include "cli/history_db.h"
-#include "cli/limits.h"
+#include "cli/metric_limits.h"
 #include "cli/options.h"
 #include "store/reader.h"
 

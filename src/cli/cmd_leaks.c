@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parse_amount.h"
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/terminal.h"

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/push.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 enum {
     OPT_TO = QUERY_EXTRA,

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "model/answer.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "answer/report.h"
 
 #define TEXT_ROWS 20

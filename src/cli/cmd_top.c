@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "answer/top.h"
+#include "base/parse_amount.h"
 #include "cli/command.h"
 #include "cli/top_screen.h"
-#include "model/moment.h"
 #include "model/process_choice.h"
 #include "store/recording.h"
 

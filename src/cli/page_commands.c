@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/merge_list.h"
 #include "model/answer.h"
-#include "store/held.h"
+#include "store/held_recordings.h"
 
 #define ARGUMENTS 256
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 
 const char *const lines_options[] = {
     "at", "since", "top", "process", "json", "csv", "help", QUERY_FOCUS_OPTIONS, NULL};

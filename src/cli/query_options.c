@@ -10,7 +10,7 @@
 #include "model/combined_profile.h"
 #include "base/units.h"
 #include "cli/options.h"
-#include "store/held.h"
+#include "store/held_recordings.h"
 #include "store/merge.h"
 #include "store/reader.h"
 

@@ -7,10 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 #include "cli/options.h"
 #include "cli/record_options.h"
-#include "model/moment.h"
 #include "model/pattern.h"
 #include "model/suppress.h"
 #include "wire/weights.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 
 #define EVERY_NS UINT64_C(60000000000)
 

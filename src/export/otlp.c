@@ -13,7 +13,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
-#include "export/profile_writer.h"
+#include "export/pprof_otlp.h"
 #include "export/protobuf.h"
 
 /* Field numbers of opentelemetry/proto/profiles/v1development/profiles.proto. */

@@ -5,7 +5,7 @@
  * sum.
  */
 #include "base/pprof_fields.h"
-#include "export/profile_writer.h"
+#include "export/pprof_otlp.h"
 #include "export/protobuf.h"
 
 static void put_value_type(struct profile_writer *w, unsigned field, const char *type,

@@ -3,10 +3,10 @@
  * calls of their own; dropped frames are left out. A call tree (model/calltree.h) consists of the
  * calls that matter to its question, with values.
  *
- * For a recording that is held for many questions (store/held.h), the paths of all sites belong to
- * the frame table, which is kept for the next question. A question about another metric or moment
- * then picks its calls from these paths, in the same order as if it had built them itself, and does
- * not read the stacks again.
+ * For a recording that is held for many questions (store/held_recordings.h), the paths of all sites
+ * belong to the frame table, which is kept for the next question. A question about another metric
+ * or moment then picks its calls from these paths, in the same order as if it had built them
+ * itself, and does not read the stacks again.
  *
  * Invariant: call 0 is the root and no frame; calls are in preorder, so parent[c] < c. Ownership:
  * call_paths_release frees everything but the frame table.

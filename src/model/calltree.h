@@ -17,7 +17,7 @@
 
 #include "model/call_paths.h"
 #include "model/measure.h"
-#include "model/presets.h"
+#include "model/suppress_presets.h"
 
 enum ignored_kind { IGNORED_PATTERN, IGNORED_SUPPRESSION, IGNORED_PRESET, IGNORED_KINDS };
 

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "model/mark_rows.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 #define DEVIATIONS 3 /* standard deviations that may be chance */
 

@@ -14,7 +14,7 @@
 
 #include "model/moment.h"
 #include "model/query.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 #include "store/recording.h"
 
 struct estimate {

@@ -11,7 +11,7 @@
 #include "model/call_paths.h"
 #include "model/kept_frames.h"
 #include "model/function_name.h"
-#include "model/presets.h"
+#include "model/suppress_presets.h"
 #include "model/rust_name.h"
 
 #define FEW_FRAMES 65536 /* initial room */

@@ -8,7 +8,7 @@
  * but std:: and allocators are recognised by the recorded name. An address without symbols reads
  * "module+0x1234" or "[unknown]+0x1234".
  *
- * For a recording that is held for many questions (store/held.h), a few tables are kept
+ * For a recording that is held for many questions (store/held_recordings.h), a few tables are kept
  * (model/kept_frames.h).
  *
  * Ownership: borrows the recording and the focus; frame_table_release frees the rest. Not

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/presets.h"
-#include "store/held.h"
+#include "model/suppress_presets.h"
+#include "store/held_recordings.h"
 
 #define KEPT 4
 

@@ -1,5 +1,6 @@
 /*
- * kept_frames: frame tables of recordings that are held for many questions (store/held.h).
+ * kept_frames: frame tables of recordings that are held for many questions
+ * (store/held_recordings.h).
  *
  * After a question, its table and the call paths built from it are kept, and the next question that
  * says the same about frames uses them again. If only --within and --ignore differ, only the flags

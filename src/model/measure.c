@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/imported.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 /* A metric over intervals is a signed sum of columns; -1 as a column ends the list. */
 struct term {

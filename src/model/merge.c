@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "model/collapse.h"
+#include "model/merge_intervals.h"
 #include "model/combined_profile.h"
 #include "model/measure.h"
 #include "model/merge_state.h"
 #include "model/process_choice.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 #define NOTES_MOST 64 /* the first ones in alphabetical order */
 
@@ -261,7 +261,7 @@ int merging_add(struct merging *m, struct recording *r, const char *file, struct
         p = r->combined;
     }
     if (!code && !p->merge)
-        profile_collapse(r->combined ? r->combined : r->profiles.items);
+        profile_merge_intervals(r->combined ? r->combined : r->profiles.items);
     if (!code)
         code = take_inputs(m, r, p, file, err);
     if (code)

@@ -2,9 +2,9 @@
  * merge: adds up many recordings into one (tidemark merge).
  *
  * Recordings are added one at a time, and each may be freed as soon as it was added. Adding changes
- * a recording: its log is collapsed (model/collapse.h), so that it cannot answer other questions.
- * Memory is bounded by the distinct call paths, names and rows of all inputs, and one line for each
- * input.
+ * a recording: its log is collapsed (model/merge_intervals.h), so that it cannot answer other
+ * questions. Memory is bounded by the distinct call paths, names and rows of all inputs, and one
+ * line for each input.
  *
  * An input with several processes counts as all of them together (model/combined_profile.h). A
  * merged input contributes its own inputs. Code is matched by build id and address in the file;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse_amount.h"
 #include "model/imported.h"
 #include "model/mark_rows.h"
 
@@ -48,27 +49,6 @@ static bool at_exit(const struct profile *p, const char *word, struct moment *ou
     for (size_t i = p->footprints.count; i-- > 0;)
         if (p->footprints.items[i].kind == FOOTPRINT_EXIT) {
             *out = nearest(p, word, p->footprints.items[i].time_ns);
-            return true;
-        }
-    return false;
-}
-
-bool duration_parse(const char *word, double *ns)
-{
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},  {"ns", 1},
-                 {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
-    if (!word[0] || !strchr("0123456789.", word[0]))
-        return false;
-    char *end;
-    double value = strtod(word, &end);
-    if (end == word || !isfinite(value))
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(end, units[i].unit) == 0) {
-            *ns = value * units[i].ns;
             return true;
         }
     return false;

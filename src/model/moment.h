@@ -30,9 +30,6 @@ struct window {
     struct moment since, at;
 };
 
-/* Parses "12.5s", "300ms", "2m", "1h" to ns; false: some other word. */
-bool duration_parse(const char *word, double *ns);
-
 /* Resolves a word to a moment. -EINVAL: the word is no moment, or not within this run. */
 int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err);
 

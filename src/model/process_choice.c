@@ -8,7 +8,7 @@
 #include "model/combined_profile.h"
 #include "model/mark_rows.h"
 #include "model/moment.h"
-#include "model/sampled.h"
+#include "model/sample_sums.h"
 
 /* How many of the marks in the query this profile has. */
 static int marks_named(const struct profile *p, const struct query *q)

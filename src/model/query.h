@@ -80,7 +80,7 @@ struct focus {
     /* Set of enum leak_kind: the kinds that are measured; suppressions of other kinds do not apply.
      * 0: all suppressions apply. */
     unsigned leak_kinds;
-    bool presets; /* leave out what is never the user's fault (model/presets.h) */
+    bool presets; /* leave out what is never the user's fault (model/suppress_presets.h) */
     /* Make names comparable with those of this other recording (model/comparable_name.h), and give
      * a function one row, whatever library it is in. NULL: names as they are. */
     const struct recording *match;

@@ -55,7 +55,7 @@ struct place {
 struct suppression {
     char *name;            /* for messages */
     uint32_t first, count; /* indexes into suppressions.places */
-    uint32_t preset;       /* model/presets.h; 0 if it was read from a file */
+    uint32_t preset;       /* model/suppress_presets.h; 0 if it was read from a file */
     uint8_t leak_kinds;
     bool only_leaks;      /* applies to questions about leaks only */
     bool from_allocation; /* its first place is the allocation function, not its caller */
@@ -73,7 +73,7 @@ int suppressions_parse(struct suppressions *s, const char *text, size_t size, co
 int suppressions_read(struct suppressions *s, const char *path, struct strbuf *text,
                       struct err *err);
 /*
- * Adds a rule of presets.c: places from the innermost outwards, separated by " < ":
+ * Adds a rule of suppress_presets.c: places from the innermost outwards, separated by " < ":
  * "libc.so*!setlocale"; "libc.so*|libm.so*!..." is any number of frames of these libraries. At most
  * one place of a rule may be such a number.
  */

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "record/exports.h"
-#include "record/inner.h"
+#include "record/other_names.h"
 #include "record/libc.h"
 #include "record/loaded.h"
 #include "record/recorder.h"
@@ -84,7 +84,7 @@ void allocator_find(void)
         return;
     const struct link_map *file = file_of(&next.malloc_usable_size);
     libc_file = file_of(&next.syscall);
-    if (!file || (entry_taken_over() || inner_taken_over()
+    if (!file || (own_malloc_taken_over() || other_names_taken_over()
                       ? file != file_of(&next.allocator)
                       : file != file_of(&next.malloc) || file != file_of(&next.free)))
         return;

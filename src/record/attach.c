@@ -155,7 +155,7 @@ void attach_take_over(void)
         code.loader_high = loader.end;
     }
     exports_read(&x, libcs.map);
-    if (entry_took((uintptr_t)libc_default("malloc")) &&
+    if (own_malloc_took((uintptr_t)libc_default("malloc")) &&
         loaded_map(libc_default("malloc")) == libcs.map)
         find_malloc_code(&x, libcs.start, libcs.end);
     long memory = patch_open();
@@ -180,8 +180,8 @@ static int begin(const struct wire_attach *s)
 {
     if (!recorder_find_next())
         return WIRE_ATTACH_NO_MALLOC;
-    entry_take_over();
-    if (!entry_taken_over())
+    own_malloc_take_over();
+    if (!own_malloc_taken_over())
         return WIRE_ATTACH_CODE;
     return recorder_attach(s->socket, s->key, s->drop) ? 0 : WIRE_ATTACH_COLLECTOR;
 }

@@ -2,7 +2,7 @@
  * attach: the recorder in a program that was already running (wire/attach.h).
  *
  * The library was loaded late, by dlopen, so no calls reach its hooks by name. Instead the entries
- * of the hooked functions are replaced, as entry.h describes. Because other threads run, the
+ * of the hooked functions are replaced, as entry_patch.h describes. Because other threads run, the
  * patches are only listed here, and the tool writes them while all threads are stopped.
  *
  * Some functions are not hooked in such a program: dlopen and dlclose (modules.c notices unloaded

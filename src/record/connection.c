@@ -12,11 +12,11 @@
 #include <sys/un.h>
 
 #include "record/attach.h"
-#include "record/definition.h"
-#include "record/inner.h"
+#include "record/callers_definition.h"
+#include "record/other_names.h"
 #include "record/libc.h"
 #include "record/loaded.h"
-#include "record/next.h"
+#include "record/next_functions.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/recorder.h"
@@ -383,15 +383,15 @@ bool recorder_connect(void)
     recorder.python_size = h->python_size;
     python_reset();
     pools_reset();
-    entry_take_over();
-    inner_take_over();
+    own_malloc_take_over();
+    other_names_take_over();
     if (recorder.late)
         attach_take_over();
-    atomic_store(&h->entries_taken, (entry_taken_over() ? WIRE_TAKEN_MALLOC : 0u) |
-                                        (inner_taken_over() ? WIRE_TAKEN_INNER : 0u));
+    atomic_store(&h->entries_taken, (own_malloc_taken_over() ? WIRE_TAKEN_MALLOC : 0u) |
+                                        (other_names_taken_over() ? WIRE_TAKEN_OTHER_NAMES : 0u));
     allocator_find();
     /* glibc keeps 8 bytes between the usable parts of two blocks. */
-    bool of_libc = !entry_taken_over() && !inner_taken_over() &&
+    bool of_libc = !own_malloc_taken_over() && !other_names_taken_over() &&
                    same_module(&next.malloc_usable_size, &next.getenv);
     index_set_spacing(of_libc ? 8 : 0);
     if (of_libc)

@@ -1,6 +1,6 @@
 /*
  * Counting with run --sample: as in count.c, but a block counts for those that it represents
- * (wire/weights.h), and is in the table of sample.c instead of the block index.
+ * (wire/weights.h), and is in the table of alloc_sample.c instead of the block index.
  */
 #include "record/count.h"
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/definition.h"
+#include "record/callers_definition.h"
 #include "record/libc.h"
 #include "record/python.h"
-#include "record/rebind.h"
+#include "record/deepbind.h"
 #include "record/recorder.h"
 
 /* If the library is given by its path, the result does not depend on the caller. */
@@ -21,8 +21,9 @@ static __attribute__((noinline)) void *open_deeply(const char *file, int mode)
 }
 
 /*
- * Only for libraries that would bypass us (rebind.h). The loader searches on behalf of the function
- * it returns to. So that this stays the caller, the call is the last thing done here: a jump.
+ * Only for libraries that would bypass us (deepbind.h). The loader searches on behalf of the
+ * function it returns to. So that this stays the caller, the call is the last thing done here: a
+ * jump.
  */
 EXPORT void *dlopen(const char *file, int mode)
 {

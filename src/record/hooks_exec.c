@@ -26,7 +26,7 @@
 
 #include "record/libc.h"
 #include "record/loaded.h"
-#include "record/program.h"
+#include "record/can_preload.h"
 #include "record/recorder.h"
 
 #define PRELOAD         "LD_PRELOAD="

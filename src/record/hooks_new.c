@@ -6,12 +6,12 @@
  * and delete are recorded here. The throwing forms then use the allocator's nothrow form, so that
  * no exception passes through an active hook; if that fails, or the program has set a new_handler,
  * the throwing form is called outside of the hook. A library loaded with RTLD_LOCAL may bring the
- * first C++ runtime of the process (definition.h).
+ * first C++ runtime of the process (callers_definition.h).
  */
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "record/definition.h"
+#include "record/callers_definition.h"
 #include "record/libc.h"
 #include "record/recorder.h"
 #include "record/routes.h"
@@ -41,7 +41,7 @@ static void *form_find(struct form *f, uint64_t pc)
         return function;
     if (FROM_ENTRY) {
         atomic_store(&f->owner, ALLOCATOR);
-        function = entry_original(f->name);
+        function = own_malloc_original(f->name);
         atomic_store_explicit(&f->function, function, memory_order_release);
         return function;
     }

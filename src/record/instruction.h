@@ -1,9 +1,9 @@
 /*
  * instruction: how long a machine instruction is, and whether it depends on its own address. This
- * is just enough to move the first instructions of a function (entry.h) and to see where a function
- * jumps; with one exception, it does not know what instructions do. It reads nothing beyond the
- * given size, and refuses instructions that it does not know for sure. It has no state; any thread
- * may call it.
+ * is just enough to move the first instructions of a function (entry_patch.h) and to see where a
+ * function jumps; with one exception, it does not know what instructions do. It reads nothing
+ * beyond the given size, and refuses instructions that it does not know for sure. It has no state;
+ * any thread may call it.
  */
 #ifndef TIDE_RECORD_INSTRUCTION_H
 #define TIDE_RECORD_INSTRUCTION_H

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
-#include "unwind/step.h"
+#include "unwind/space.h"
 
 struct loaded {
     uint64_t start, end; /* from the first segment of the file to the end of the last */

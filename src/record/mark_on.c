@@ -3,12 +3,12 @@
  * cooperate.
  *
  * The collector knows the names and looks for them in the symbol tables of each file that is
- * loaded; here the functions' first bytes are replaced (entry.h). That is done only to code that
- * nobody can be executing: what was loaded at the start, while there is one thread; and what dlopen
- * loads, before any of it runs. To know when that is: the loader calls an empty function of its own
- * whenever its list of files has changed, for debuggers to stop at (r_brk). Its entry is replaced
- * too. The loader holds its lock when it calls that, so there is one thread here at a time.
- * [malloc-free]
+ * loaded; here the functions' first bytes are replaced (entry_patch.h). That is done only to code
+ * that nobody can be executing: what was loaded at the start, while there is one thread; and what
+ * dlopen loads, before any of it runs. To know when that is: the loader calls an empty function of
+ * its own whenever its list of files has changed, for debuggers to stop at (r_brk). Its entry is
+ * replaced too. The loader holds its lock when it calls that, so there is one thread here at a
+ * time. [malloc-free]
  */
 #include <dlfcn.h>
 #include <link.h>

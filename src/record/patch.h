@@ -1,6 +1,7 @@
 /*
  * patch: replaces the first bytes of functions by jumps to our hooks, only in this process's
- * memory. entry.h describes a patch; entry.c, inner.c and mark_on.c choose the functions.
+ * memory. entry_patch.h describes a patch; own_malloc.c, other_names.c and mark_on.c choose the
+ * functions.
  *
  * The bytes are written through /proc/self/mem: the kernel copies the page and leaves its
  * protection unchanged, so code is never writable for the program. Kernels since 6.12 can be built
@@ -11,7 +12,7 @@
 #ifndef TIDE_RECORD_PATCH_H
 #define TIDE_RECORD_PATCH_H
 
-#include "record/entry.h"
+#include "record/entry_patch.h"
 
 struct patched {
     const char *name;

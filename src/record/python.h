@@ -1,12 +1,12 @@
 /*
  * python: the frames of CPython at an allocation, read from the interpreter's own structures.
  *
- *   python.c         finds the interpreter
- *   python_layout.c  offsets of the interpreter's structures, for each version
- *   python_frames.c  reads the thread's state and its chain of frames
- *   python_merge.c   merges native and Python frames into one stack
- *   python_code.c    reports the names of a code object to the collector, once
- *   python_name.c    reads the Python name of the thread
+ *   python.c              finds the interpreter
+ *   python_layout.c       offsets of the interpreter's structures, for each version
+ *   python_frames.c       reads the thread's state and its chain of frames
+ *   python_merge.c        merges native and Python frames into one stack
+ *   python_code.c         reports the names of a code object to the collector, once
+ *   python_thread_name.c  reads the Python name of the thread
  *
  * A thread reads only its own state, while it is inside a call (the allocation), so the interpreter
  * does not change the frames meanwhile. A sample of CPU time (cpu_timer.h) may come while the
@@ -315,7 +315,7 @@ bool python_text_at(uint64_t object, uint32_t state, uint64_t length, struct pyt
  * bytes. */
 size_t python_text_copy(const struct python_text *text, char *out, size_t most);
 
-/* python_name.c */
+/* python_thread_name.c */
 /* Checks the thread's Python name, after its frames were read. `now`: even if that takes long. */
 void python_name(struct thread *t, bool now);
 /* Is the name that the kernel has for the thread only the beginning of its Python name? */

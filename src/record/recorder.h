@@ -14,16 +14,16 @@
  *   block_index.h     the live blocks by address
  *   stack_tree.c      the tree of call stacks
  *   allocator.c       figures that the allocator itself reports
- *   large.c           large blocks: were they ever touched?
- *   sample.c          run --sample: which blocks are recorded
+ *   untouched.c       large blocks: were they ever touched?
+ *   alloc_sample.c    run --sample: which blocks are recorded
  *   routes.h          where calls of malloc and free go
  *   python.h          the frames of CPython
  *   python_objects.h  wraps CPython's allocators
- *   entry.c           programs that define malloc themselves
- *   inner.c           allocators that are called by other names
+ *   own_malloc.c      programs that define malloc themselves
+ *   other_names.c     allocators that are called by other names
  *   mark_on.c         functions whose entries are marks
  *   cpu_timer.c       samples of CPU time by a timer of each thread
- *   nested.c          a hook within a hook, and hooks that were left by longjmp
+ *   nested_hook.c     a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c         the functions that replace those of libc
  */
 #ifndef TIDE_RECORD_RECORDER_H
@@ -45,7 +45,8 @@
 
 /*
  * The hooks for malloc and operator new are compiled twice: once for the dynamic linker, and once
- * for jumps from functions of the executable (FROM_ENTRY, see entry.h), which entry_wrapper calls.
+ * for jumps from functions of the executable (FROM_ENTRY, see entry_patch.h), which entry_wrapper
+ * calls.
  */
 #ifndef FROM_ENTRY
 #define FROM_ENTRY        0
@@ -107,7 +108,7 @@ struct thread {
     bool named;          /* tide_thread_name has named it: other names do not matter */
     bool python_named;   /* Python has named it: the kernel's name does not matter */
     struct thread *next; /* the next one in the list of unused states */
-    /* run --sample (sample.c): */
+    /* run --sample (alloc_sample.c): */
     uint64_t sample_state;   /* state of the random numbers; 0: not seeded yet */
     const void *sample_last; /* the last block that was recorded */
     /* While tide_sample_left has this value, no allocation has followed it. */
@@ -128,7 +129,7 @@ enum beneath { BENEATH_NOTHING, BENEATH_ALLOC, BENEATH_REALLOC, BENEATH_FREE };
 
 struct tls {
     struct thread *thread;
-    uintptr_t busy; /* the frame of the hook that is running; 0: none (nested.c) */
+    uintptr_t busy; /* the frame of the hook that is running; 0: none (nested_hook.c) */
     bool ended;     /* the thread has reported its end */
     /* Number of the fork that this thread makes; in the child, of the fork that made it, until it
      * is reported. */
@@ -289,11 +290,14 @@ static inline bool boot_owns(const void *p)
 size_t boot_bytes(char **start); /* the bytes of boot_memory that were used, from *start on */
 size_t boot_room(const void *p); /* how many bytes can be read from p on */
 
-/* entry.c */
-void entry_take_over(void); /* once, at the start: redirects an executable's own malloc to us */
-bool entry_taken_over(void);
-bool entry_took(uint64_t address);      /* was the function at this address redirected? */
-void *entry_original(const char *name); /* the original function; NULL: the executable has none */
+/* own_malloc.c */
+/* Redirects an executable's own malloc to us; once, at the start. */
+void own_malloc_take_over(void);
+bool own_malloc_taken_over(void);
+/* Was the function at this address redirected? */
+bool own_malloc_took(uint64_t address);
+/* The original function; NULL: the executable has none. */
+void *own_malloc_original(const char *name);
 
 /* allocator.c */
 void allocator_find(void); /* once, when `next` is known */
@@ -377,7 +381,7 @@ struct link_map;
 /* Checks whether the file is CPython; otherwise this is done when an address in it is seen. */
 void modules_check_python(const struct link_map *m);
 
-/* nested.c */
+/* nested_hook.c */
 /* Call these around an event that is written inside a wrapper of CPython's allocators, so that it
  * does not come between the two events of a realloc. beneath_enter returns NULL outside a
  * wrapper. */
@@ -431,7 +435,7 @@ uint32_t event_interrupted(struct thread *t, const uint64_t *caller);
  * cannot be proven. */
 bool event_stack_is_plain(struct thread *t, const uint64_t *caller);
 
-/* large.c */
+/* untouched.c */
 #define LARGE_BLOCK ((size_t)256 << 10)
 /* Counts the untouched pages of a large block. Call it before the free. `account` is that of its
  * allocation, if known. */
@@ -441,7 +445,7 @@ void large_freed(struct thread *t, void *p, size_t size, uint32_t account);
 bool pages_absent(uintptr_t start, uintptr_t end, size_t *absent);
 bool pages_may_be_swapped(void); /* true: pages that are not resident may be in swap */
 
-/* sample.c */
+/* alloc_sample.c */
 #define SAMPLE_FILTER_SIZE  ((size_t)1 << 22)
 #define SAMPLE_FILTER_SHIFT 10
 #define SAMPLE_FILTER_OF(address)                                                                  \
@@ -491,8 +495,8 @@ static inline bool recorder_paused(void)
     return h && atomic_load_explicit(&h->paused, memory_order_relaxed);
 }
 
-/* sys.c: system calls that leave errno alone. In a program with a seccomp filter, only calls that
- * its allocator makes anyway reach the kernel; the others return -EPERM at once. */
+/* system_calls.c: system calls that leave errno alone. In a program with a seccomp filter, only
+ * calls that its allocator makes anyway reach the kernel; the others return -EPERM at once. */
 long sys_call(long number, ...); /* the result or a negative errno */
 void sys_yield(void);
 void sys_nap(void); /* about a millisecond */
@@ -583,6 +587,6 @@ static inline void event_sequence(struct thread *t)
                                 (atomic_fetch_add(&recorder.sequence, 1) + 1) & WIRE_LOW48));
 }
 
-#include "record/enter.h"
+#include "record/hook_guard.h"
 
 #endif

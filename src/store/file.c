@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "store/held.h"
+#include "store/held_recordings.h"
 #include "store/reader.h"
 
 /* Recordings and snapshots that were piped through gzip can be read directly. */

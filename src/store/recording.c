@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "store/held.h"
+#include "store/held_recordings.h"
 #include "store/merge.h"
 
 struct recording *recording_new(void)

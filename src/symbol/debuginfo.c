@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "symbol/debugfile.h"
-#include "symbol/unpack.h"
+#include "symbol/decompress_sections.h"
 
 /* An inlined copy, its origin and its declaration are two steps apart; the limit ends cycles. */
 #define ORIGIN_STEPS_MAX 16

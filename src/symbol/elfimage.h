@@ -25,7 +25,7 @@ struct elf_image {
     bool has_dwarf;    /* it has .debug_info, which is safe to decompress */
     bool has_symtab;
     bool is_ours;      /* its pages are private and writable */
-    uint8_t *unpacked; /* decompressed debug sections (unpack.h); NULL: none */
+    uint8_t *unpacked; /* decompressed debug sections (decompress_sections.h); NULL: none */
     size_t unpacked_size;
 };
 

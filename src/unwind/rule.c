@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "unwind/go.h"
-#include "unwind/signal_return.h"
+#include "unwind/without_cfi.h"
 
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
 static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");
@@ -57,6 +56,14 @@ static rule_word rule_from_row(const struct cfi_row *row, uint32_t epoch)
                              : rule_pack(kind, epoch, offset, fp_offset, ra->offset);
 }
 
+static rule_word rule_without_cfi(enum without_cfi decision, uint32_t epoch)
+{
+    return rule_simple(decision == WITHOUT_CFI_OUTERMOST ? RULE_OUTERMOST
+                       : decision == WITHOUT_CFI_GUESS   ? RULE_GUESS
+                                                         : RULE_SLOW,
+                       epoch);
+}
+
 /* The rule's number; rules are never removed, so a number stays valid. -1: no room. */
 static int rule_number(struct rules *rules, rule_word rule)
 {
@@ -86,15 +93,10 @@ rule_word rule_compute(struct rules *rules, const struct unwind_space *space, ui
     struct cfi_row row;
     rule_word rule;
     if (address >> ARCH_ADDRESS_BITS || space->find(space, address - 1, &module))
-        return rule_simple(signal_returns(space, address) ? RULE_SLOW : RULE_GUESS,
-                           0); /* not cached: generated code comes and goes */
+        /* It is not cached: generated code comes and goes. */
+        return rule_without_cfi(without_cfi(space, NULL, address, &row), 0);
     if (cfi_row(&module.cfi, address - 1, &row))
-        rule = rule_simple(
-            cfi_is_planted(&module.cfi, address, &row) || go_is_first(space, &module, address)
-                ? RULE_OUTERMOST
-            : go_switches(space, &module, address) || signal_returns(space, address) ? RULE_SLOW
-                                                                                     : RULE_GUESS,
-            module.epoch);
+        rule = rule_without_cfi(without_cfi(space, &module, address, &row), module.epoch);
     else
         rule = rule_from_row(&row, module.epoch);
     int number = rule_number(rules, rule);

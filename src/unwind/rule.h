@@ -3,8 +3,8 @@
  * per address.
  *
  * Nearly all code needs only these facts: CFA = sp + n or fp + n, whether and where the fp is
- * saved, or "no caller". Code that needs more has the rule RULE_SLOW, and step.h unwinds it. There
- * are two tables, both of fixed size and lock-free:
+ * saved, or "no caller". Code that needs more has the rule RULE_SLOW, and slow_step.h unwinds it.
+ * There are two tables, both of fixed size and lock-free:
  *
  *   cache   return address -> number of its rule; 8 bytes a place, 8 places (one cache line) a set;
  *           a full set forgets its oldest entry, which is then computed again.
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "machine/rule_word.h"
-#include "unwind/step.h"
+#include "unwind/space.h"
 
 enum rule_kind {
     RULE_NONE,     /* never stored */

@@ -10,13 +10,13 @@
 #ifndef TIDE_UNWIND_SIGNAL_RETURN_H
 #define TIDE_UNWIND_SIGNAL_RETURN_H
 
-#include "unwind/step.h"
+#include "unwind/slow_step.h"
 
 /* Are the instructions that return from a signal handler at this return address? */
 bool signal_returns(const struct unwind_space *space, uint64_t pc);
 
 /* Replaces the registers of a frame with signal_returns by the interrupted ones, with pc + 1
- * (step.h). */
+ * (slow_step.h). */
 enum step_end signal_step(const struct unwind_space *space, struct arch_registers *r,
                           struct step_result *result);
 

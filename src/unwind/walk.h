@@ -17,9 +17,10 @@
  * words of a leaf are unchanged, and so is the cached frame below, the leaf gives the whole stack
  * at once.
  *
- * A frame that needs the slow path (step.h) may depend on more registers and words than are cached:
- * a signal frame, for example, depends on the stack pointer of the interrupted code. The next walk
- * does not reuse this frame or the frames that it called; it reuses the frames further out.
+ * A frame that needs the slow path (slow_step.h) may depend on more registers and words than are
+ * cached: a signal frame, for example, depends on the stack pointer of the interrupted code. The
+ * next walk does not reuse this frame or the frames that it called; it reuses the frames further
+ * out.
  *
  * Not thread-safe: one struct walk per thread. [malloc-free]; memory comes from the caller, zeroed.
  */

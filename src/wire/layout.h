@@ -171,8 +171,8 @@ static inline void wire_own_set(struct wire_own *own, uint64_t start, uint64_t s
 enum wire_on_full { WIRE_WAIT, WIRE_DROP };
 
 /* Functions whose entries lead to us. */
-#define WIRE_TAKEN_MALLOC 1u /* malloc and its family, of the executable */
-#define WIRE_TAKEN_INNER  2u /* those of an allocator that is called by other names */
+#define WIRE_TAKEN_MALLOC      1u /* malloc and its family, of the executable */
+#define WIRE_TAKEN_OTHER_NAMES 2u /* those of an allocator that is called by other names */
 
 /* Why the collector was not asked to read the program at its end; the last reason counts. */
 enum wire_end {

@@ -46,7 +46,7 @@ def check(t, profile, sizes, threads, with_x):
 
 
 def linked(t, library, *flags):
-    return t.build("inner.c", "-O2", "-Wl,--no-as-needed", os.path.join(LIBRARIES, library), "-Wl,--as-needed", *flags)
+    return t.build("other_names.c", "-O2", "-Wl,--no-as-needed", os.path.join(LIBRARIES, library), "-Wl,--as-needed", *flags)
 
 
 def test_mozilla(t):
@@ -72,7 +72,7 @@ def test_jemalloc(t, threads):
 
 def test_static_jemalloc(t):
     """In an executable that has malloc as well: both are taken."""
-    program = t.build("inner.c", "-O2", "-DPREFIX=", "-rdynamic", "-Wl,--whole-archive", os.path.join(LIBRARIES, "libjemalloc.a"),
+    program = t.build("other_names.c", "-O2", "-DPREFIX=", "-rdynamic", "-Wl,--whole-archive", os.path.join(LIBRARIES, "libjemalloc.a"),
                       "-Wl,--no-whole-archive", "-lstdc++", "-lm")
     check(t, t.record(program, "1"), JEMALLOC, 1, True)
 
@@ -84,14 +84,14 @@ def test_prefixed_jemalloc(t, prefix, exported):
         return
     archive = prefixed_jemalloc(t, prefix)
     flags = ["-rdynamic"] if exported == "exported" else ["-DRUST"]
-    program = t.build("inner.c", "-O2", "-DWHOLE", "-DPREFIX=" + prefix, *flags, "-Wl,--whole-archive", archive,
+    program = t.build("other_names.c", "-O2", "-DWHOLE", "-DPREFIX=" + prefix, *flags, "-Wl,--whole-archive", archive,
                       "-Wl,--no-whole-archive", "-lm")
     check(t, t.record(program, "4"), {**JEMALLOC, **COMMON}, 4, True)
 
 
 def test_prefixed_and_hidden(t):
     """In a program of another language nobody looks for it before the end, and that is said."""
-    program = t.build("inner.c", "-O2", "-DWHOLE", "-DPREFIX=_rjem_", "-Wl,--whole-archive", prefixed_jemalloc(t, "_rjem_"),
+    program = t.build("other_names.c", "-O2", "-DWHOLE", "-DPREFIX=_rjem_", "-Wl,--whole-archive", prefixed_jemalloc(t, "_rjem_"),
                       "-Wl,--no-whole-archive", "-lm")
     report = t.report(t.record(program, "1"))
     t.true("a note", any("blocks of the jemalloc inside" in note for note in report["notes"]), report["notes"])
@@ -106,7 +106,7 @@ def test_mimalloc(t, threads, flags):
 
 def test_own_functions_of_like_names(t):
     """zalloc as zlib has it is no function of jemalloc's, though the program exports both."""
-    program = t.build("inner.c", "-O2", "-DPREFIX=", "-DOWN_ZALLOC", "-rdynamic", "-Wl,--whole-archive",
+    program = t.build("other_names.c", "-O2", "-DPREFIX=", "-DOWN_ZALLOC", "-rdynamic", "-Wl,--whole-archive",
                       os.path.join(LIBRARIES, "libjemalloc.a"), "-Wl,--no-whole-archive", "-lstdc++", "-lm")
     check(t, t.record(program, "1"), JEMALLOC, 1, True)
     t.equal("status", t.status, 0)

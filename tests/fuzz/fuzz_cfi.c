@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "unwind/rule.h"
-#include "unwind/step.h"
+#include "unwind/slow_step.h"
 
 enum { HEADER = 24, CODE = 0x10000, CODE_SIZE = 0x100 };
 

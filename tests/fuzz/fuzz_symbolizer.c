@@ -12,7 +12,7 @@
 
 #include "symbol/disassembler.h"
 #include "symbol/elfimage.h"
-#include "symbol/lookup.h"
+#include "symbol/find_function.h"
 #include "symbol/symbolizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     symbolizer_free(s);
     static const char *const names[] = {"main", "_start", "A::b", "operator new", "a<b>::c"};
     struct found_functions found = {0};
-    lookup_functions(path, names, sizeof names / sizeof *names, 8, &found);
+    find_functions(path, names, sizeof names / sizeof *names, 8, &found);
     if (found.items.count > 8)
         abort();
     vec_release(&found.items);

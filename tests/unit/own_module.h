@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "unwind/step.h"
+#include "unwind/space.h"
 
 static inline int own_module(uint64_t address, struct unwind_module *out)
 {

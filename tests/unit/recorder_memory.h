@@ -1,4 +1,4 @@
-/* What modules of the recorder want of record/sys.c, for tests of one module. `memory_left` says
+/* What modules of the recorder want of record/system_calls.c, for tests of one module. `memory_left` says
  * whether there is any memory. */
 #ifndef RECORDER_MEMORY_H
 #define RECORDER_MEMORY_H

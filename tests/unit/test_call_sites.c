@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "unwind/walk.h"
+#include "unwind/without_cfi.h"
 
 /* --- a process with one file, and code that was generated at run time --------------------------- */
 
@@ -70,8 +71,8 @@ static void stack_make(struct stack *s, uint64_t back)
 
 static bool plausible(const struct stack *s, struct call_site *sites)
 {
-    return step_fp_plausible(&process, sites, FUNCTION + 0x10, (uintptr_t)s, (uintptr_t)&s->fp,
-                             false);
+    return guess_is_plausible(&process, sites, FUNCTION + 0x10, (uintptr_t)s, (uintptr_t)&s->fp,
+                              false);
 }
 
 /* --- tests -------------------------------------------------------------------------------------- */

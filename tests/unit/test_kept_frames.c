@@ -2,7 +2,7 @@
 #include "test_model_fixture.h"
 
 #include "answer/report.h"
-#include "store/held.h"
+#include "store/held_recordings.h"
 
 #define NODES     3000
 #define SITES     2000

@@ -2,7 +2,7 @@
  * grouping do not show. */
 #include "test_model_fixture.h"
 
-#include "model/collapse.h"
+#include "model/merge_intervals.h"
 #include "model/frames.h"
 #include "model/merge.h"
 #include "store/merge.h"
@@ -225,7 +225,7 @@ static void test_refused(void **state)
 }
 
 /* With one row a site, every question about the whole run has the same answer. */
-static void test_collapse(void **state)
+static void test_merge_intervals(void **state)
 {
     (void)state;
     for (int exit = 0; exit < 2; exit++)
@@ -241,7 +241,7 @@ static void test_collapse(void **state)
             q.metric = (enum metric)metric;
             if (answer_query(&before, r, &q, &err) == 0) {
                 int64_t allocations = totals_of(p, &before.window).allocations;
-                profile_collapse(p);
+                profile_merge_intervals(p);
                 assert_int_equal(p->intervals.count, exit ? 2 : 1);
                 fx_answer(&after, r, &q);
                 assert_int_equal(after.tree.sum.amount, before.tree.sum.amount);
@@ -296,12 +296,9 @@ static void test_module_index(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_and_spreads),
-        cmocka_unit_test(test_order_and_grouping),
-        cmocka_unit_test(test_matching_by_build_id),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_collapse),
-        cmocka_unit_test(test_module_index),
+        cmocka_unit_test(test_sums_and_spreads),     cmocka_unit_test(test_order_and_grouping),
+        cmocka_unit_test(test_matching_by_build_id), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_merge_intervals),      cmocka_unit_test(test_module_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

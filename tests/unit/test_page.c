@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "view/limit.h"
+#include "view/metric_limit.h"
 #include "view/page.h"
 
 static const char template[] = "<head>\n<!-- tidemark:policy sha256-HASH -->\n</head>"

@@ -1,7 +1,7 @@
 /* Suppression files: what is read, what is refused, and which stacks they mean. Presets. */
 #include "test_model_fixture.h"
 
-#include "model/presets.h"
+#include "model/suppress_presets.h"
 #include "model/suppress_match.h"
 
 #define STACK(...)                                                                                 \

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "symbol/debugfile.h"
-#include "symbol/unpack.h"
+#include "symbol/decompress_sections.h"
 
 /* ---- C: inlined frames, wherever the debug information lies ---- */
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {ticks, thin_points} from "./chart.js";
 import {Layout, box_at, matched_boxes} from "./flame_layout.js";
-import {fit_points} from "./fit.js";
+import {growth_line_points} from "./growth_line.js";
 import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
@@ -76,8 +76,8 @@ test("the ribbon of RSS has gaps where the RSS does not agree with it", () => {
 });
 
 test("a fit has its slope, and goes through the middle of what it is of", () => {
-    assert.deepEqual(fit_points([[1, 50], [2, 10], [3, 12], [4, 14]], 1, 2), [[2, 10], [4, 14]]);
-    assert.deepEqual(fit_points([[1, 5]], 0, 2), []);
+    assert.deepEqual(growth_line_points([[1, 50], [2, 10], [3, 12], [4, 14]], 1, 2), [[2, 10], [4, 14]]);
+    assert.deepEqual(growth_line_points([[1, 5]], 0, 2), []);
 });
 
 test("tables", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {DEFAULTS, from_hash, to_hash} from "./state.js";
-import {count_text, IMPORT_SYSTEM, metric_of, question_text, words_of} from "./words.js";
+import {count_text, IMPORT_SYSTEM, metric_of, question_text, words_of} from "./command_words.js";
 
 test("the address holds what differs from the defaults, and gives it back", () => {
     assert.equal(to_hash(DEFAULTS), "");

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "machine/remote.h"
-#include "unwind/copied.h"
+#include "unwind/copied_stack.h"
 
 #define HEADERS_MOST 64
 #define TABLES_MOST  (UINT64_C(256) << 20)

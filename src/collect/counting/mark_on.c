@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "collect/counting/target.h"
-#include "symbol/lookup.h"
+#include "symbol/find_function.h"
 
 #define LEFT_MAX 64 /* more notes would hide the rest */
 
@@ -37,7 +37,7 @@ static const struct found_functions *functions_of(struct mark_on *m, const char 
     }
     struct looked_in *l = vec_push(&m->files);
     *l = (struct looked_in){.device = s.st_dev, .inode = s.st_ino, .changed = s.st_mtim};
-    lookup_functions(path, m->names, m->count, WIRE_FUNCTIONS_MAX + 1, &l->functions);
+    find_functions(path, m->names, m->count, WIRE_FUNCTIONS_MAX + 1, &l->functions);
     return &l->functions;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 #include "collect/counting/target.h"
 #include "machine/page.h"
 

@@ -2,6 +2,10 @@
  * What is done when a process has ended, or when a file is written while it runs: closes the last
  * interval, and makes the profile for the file. The program, or the user, waits for it, so what
  * takes long is done on several threads.
+ *
+ * collect/session/process_end.c notices the end of a process and calls target_end (target.c), which
+ * calls target_pause here; collect/session/saving.c calls target_pause for processes that go on.
+ * target_finish_stacks and target_finish are called by collect/session/packing.c.
  */
 #include <pthread.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/resident/map_facts.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 
 #define COST_BLOCK_NS 65
 #define COST_PAGE_NS  20

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/resident/python_arenas.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 #include "collect/resident/map_facts.h"
 #include "collect/proc/proc.h"
 #include "collect/proc/smaps.h"

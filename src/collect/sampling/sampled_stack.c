@@ -5,7 +5,7 @@
 
 #include "collect/proc/own_mappings.h"
 #include "collect/sampling/waiting_threads.h"
-#include "unwind/copied.h"
+#include "unwind/copied_stack.h"
 
 #define FP_SEARCHED    4096  /* bytes of a frame in which a frame pointer is searched for */
 #define EPILOGUE_MOST  32768 /* the largest frame without unwind information, in bytes */

@@ -8,10 +8,11 @@
 
 #include "base/clock.h"
 #include "collect/counting/inherit.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/leakscan/scan.h"
 #include "collect/session/attached.h"
+#include "collect/session/process_end.h"
 #include "collect/session/unhooked_libraries.h"
 
 static void inherit(struct session *s, struct target *child, uint32_t parent, uint32_t number)

@@ -106,7 +106,7 @@ static bool is_allocation_function(const char *name)
 }
 
 /* Is it an allocator whose functions have a prefix, so that it can coexist with malloc? */
-static const char *inner_allocator(const char *name)
+static const char *other_allocator(const char *name)
 {
     if (strcmp(name, "_rjem_malloc") == 0 || strcmp(name, "je_mallocx") == 0)
         return "jemalloc";
@@ -139,8 +139,8 @@ static void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, st
             e->own_malloc = own > e->own_malloc ? own : e->own_malloc;
         } else if (strcmp(name, LSAN_FUNCTION) == 0) {
             e->has_suppressions = true;
-        } else if (!e->inner) {
-            e->inner = inner_allocator(name);
+        } else if (!e->other_allocator) {
+            e->other_allocator = other_allocator(name);
         }
     }
 }

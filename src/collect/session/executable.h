@@ -38,7 +38,7 @@ struct executable {
     bool has_symbols;      /* the file has a symbol table: own_malloc can be trusted */
     bool has_suppressions; /* the file has suppressions for LeakSanitizer */
     /* The name of an allocator that it has besides malloc; NULL: none is known. */
-    const char *inner;
+    const char *other_allocator;
     /* For libraries, relative to their load address; 0: none. */
     uint64_t malloc_address; /* the malloc that it exports */
     uint64_t malloc_slot;    /* the GOT slot of the malloc that it calls */

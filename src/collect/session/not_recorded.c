@@ -137,11 +137,12 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
                          "of that bypass tidemark; link the allocator as a shared library",
                          none ? "no allocations" : "only allocations by libraries and not those",
                          path);
-    if (e->inner && e->own_malloc == OWN_MALLOC_NONE && !(t->entries_taken & WIRE_TAKEN_INNER))
+    if (e->other_allocator && e->own_malloc == OWN_MALLOC_NONE &&
+        !(t->entries_taken & WIRE_TAKEN_OTHER_NAMES))
         return xasprintf("blocks of the %s inside %s could not be seen: it is linked into the "
                          "program under names of its own; what it maps is in --metric mapped; "
                          "link it as a shared library, or use the system's malloc",
-                         e->inner, path);
+                         e->other_allocator, path);
     if (!none)
         return NULL;
     if (e->is_go)

@@ -13,7 +13,7 @@
 #include "collect/resident/maps.h"
 #include "collect/leakscan/scan.h"
 #include "collect/session/session_state.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 
 static void pause_all(struct session *s, bool paused)
 {

@@ -11,6 +11,7 @@
 #include "collect/proc/proc.h"
 #include "collect/session/output.h"
 #include "collect/session/packing.h"
+#include "collect/session/process_end.h"
 #include "collect/session/session_state.h"
 #include "store/writer.h"
 

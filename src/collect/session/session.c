@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,11 +23,11 @@
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
 #include "collect/session/output.h"
+#include "collect/session/process_end.h"
 #include "collect/session/relayed_signals.h"
 #include "collect/leakscan/scan.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 #include "collect/counting/threads.h"
-#include "collect/leakscan/not_scanned.h"
 
 #define NAMING_EVERY_NS   100000000
 #define NAMING_SOONEST_NS 1000000 /* so that the names of a short run do not all wait for its end */
@@ -56,50 +55,9 @@ struct target *session_target(struct session *s, pid_t pid)
     return target_find(s->live.items, s->live.count, pid);
 }
 
-bool session_is_gone(const struct session *s, const struct target *t)
-{
-    struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
-    return t->pid == s->program ? s->program_ended
-           : t->pidfd >= 0      ? poll(&p, 1, 0) == 1
-                                : !descendants_runs(t->pid);
-}
-
-/* CPU time is sampled by perf events, or by the program's own timers. */
-static bool is_sampled(const struct session *s)
+bool session_is_sampled(const struct session *s)
 {
     return s->samples || s->options->cpu_timer_ns;
-}
-
-void set_status(struct profile *p, int wait_status)
-{
-    p->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-    p->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-}
-
-void session_end_target(struct session *s, struct target *t, bool execed)
-{
-    int status = s->wait_status;
-    if (s->samples)
-        samples_end(s->samples, t);
-    target_end(t, elapsed_ns(s) - t->start_ns);
-    if (is_sampled(s) && !execed)
-        samples_settle(t);
-    t->profile.complete = true;
-    t->profile.execed = execed;
-    bool known = t->pid == s->program && !s->options->attach_to;
-    if (!execed && (known || descendants_status(t->pid, t->pidfd, &status)))
-        set_status(&t->profile, status);
-    not_scanned_explain(t, s->options->no_scan && !s->options->sample_bytes);
-    if (t->pidfd >= 0)
-        close(t->pidfd);
-    t->pidfd = -1;
-    for (size_t i = 0; i < s->live.count; i++)
-        if (s->live.items[i] == t)
-            s->live.items[i--] = s->live.items[--s->live.count];
-    if (execed || s->live.count)
-        put_away(s, t);
-    else /* after the last one the session ends soon, and everything at once */
-        s->last_ended = t;
 }
 
 /* Times count from now. */
@@ -165,50 +123,6 @@ bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
     else if (pid == s->program) /* it has ended; the kernel keeps only 15 letters of its name */
         name = s->options->argv[0];
     return not_recorded_is_wanted(s->options->only, name ? name : "");
-}
-
-void session_reap(struct session *s)
-{
-    int status;
-    siginfo_t ended = {0};
-    bool is_child = !s->options->attach_to;
-    if (is_child && !s->program_ended &&
-        waitid(P_PID, (id_t)s->program, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
-        struct target *t = session_target(s, s->program);
-        if (t) {
-            not_recorded_check_ended(t);
-            if (is_sampled(s))
-                samples_count(t);
-        } else if (!s->targets.count) {
-            /* They may be why the program never connected. */
-            s->program_filters = proc_filters(s->program);
-        }
-    }
-    if (is_child && !s->program_ended && waitpid(s->program, &status, WNOHANG) == s->program) {
-        s->program_ended = true;
-        s->wait_status = status;
-    }
-    bool any = false;
-    for (size_t i = 0; i < s->live.count; i++) {
-        s->live.items[i]->gone = session_is_gone(s, s->live.items[i]);
-        any |= s->live.items[i]->gone;
-    }
-    /* This may end some targets itself. Targets that end meanwhile are ended at the next call:
-     * their last samples may not have been read. */
-    if (any && s->samples)
-        samples_drain(s->samples, true);
-    /* The last one takes the place of one that is removed. */
-    for (size_t i = s->live.count; i-- > 0;) {
-        struct target *t = s->live.items[i];
-        if (!t->gone)
-            continue;
-        if (t->pid != s->program) {
-            not_recorded_check_ended(t);
-            if (is_sampled(s))
-                samples_count(t);
-        }
-        session_end_target(s, t, false);
-    }
 }
 
 /*
@@ -325,7 +239,7 @@ static void find_names(struct session *s, uint64_t now)
  * next wakes us (wait_for_news). */
 static bool has_timed_work(const struct session *s)
 {
-    return !s->live.count || s->program_ended || s->options->attach_to || is_sampled(s) ||
+    return !s->live.count || s->program_ended || s->options->attach_to || session_is_sampled(s) ||
            s->triggers.all.count || s->next_snapshot_ns != UINT64_MAX;
 }
 
@@ -439,7 +353,7 @@ static void record(struct session *s)
             most = t->pass_words > most ? t->pass_words : most;
             if (t->dormant)
                 continue; /* nor do we read it */
-            if (stamp_if_due(t, now) && is_sampled(s)) {
+            if (stamp_if_due(t, now) && session_is_sampled(s)) {
                 samples_count(t);
                 target_read_program(t);
             }

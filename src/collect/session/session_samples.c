@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "collect/session/session_state.h"
+#include "collect/session/process_end.h"
 
 static bool session_is_paused(const struct session *s)
 {

@@ -1,11 +1,12 @@
 /*
  * session_state: the structures that the files of session.h share.
  *
- *   session.c    the loop: processes connect, are read, and end
- *   clients.c    answers programs that connect, or need more rings
- *   requests.c   answers other requests of `tidemark ctl` and of recorded programs
- *   saving.c     writes the file, at the end and at checkpoints
- *   snapshots.c  writes the recording so far as a file of its own
+ *   session.c      the loop: processes connect, are read, and end
+ *   process_end.h  notices that a process has ended, and ends its profile
+ *   clients.c      answers programs that connect, or need more rings
+ *   requests.c     answers other requests of `tidemark ctl` and of recorded programs
+ *   saving.c       writes the file, at the end and at checkpoints
+ *   snapshots.c    writes the recording so far as a file of its own
  */
 #ifndef TIDE_COLLECT_SESSION_SESSION_STATE_H
 #define TIDE_COLLECT_SESSION_SESSION_STATE_H
@@ -92,20 +93,14 @@ struct session {
 };
 
 uint64_t elapsed_ns(const struct session *s);
-/* Sets how a process ended in its profile. */
-void set_status(struct profile *p, int wait_status);
+/* Is CPU time sampled, by perf events or by the program's own timers? */
+bool session_is_sampled(const struct session *s);
 /* Finds a process that has not ended; NULL: none. */
 struct target *session_target(struct session *s, pid_t pid);
 /* Adds a process that has not connected. `fresh`: it had used nothing before it is recorded. */
 struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
 /* Begins the target's profile. */
 void session_begin_target(struct session *s, struct target *t);
-/* Has the process ended without telling us? */
-bool session_is_gone(const struct session *s, const struct target *t);
-/* Ends a target: the process has ended, or executes another program. */
-void session_end_target(struct session *s, struct target *t, bool execed);
-/* Ends the profiles of all processes that have ended by now. */
-void session_reap(struct session *s);
 /* Reads what all processes have recorded up to now. */
 void session_drain(struct session *s);
 /* Tells the caller which slow step is going on, as in "finding names", and how much of it is done;

@@ -19,7 +19,7 @@
 #include "collect/resident/maps.h"
 #include "collect/session/output.h"
 #include "collect/session/session_state.h"
-#include "collect/counting/stamps.h"
+#include "collect/counting/size_stamps.h"
 
 /* Replaces %I by the number; output.h replaces the rest. */
 static char *numbered(const char *pattern, unsigned number)

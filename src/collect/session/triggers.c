@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/amount.h"
+#include "base/parse_amount.h"
 #include "base/clock.h"
 #include "base/say.h"
 #include "base/strbuf.h"

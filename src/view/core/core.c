@@ -3,7 +3,7 @@
  *
  * The page passes the bytes of one or two recordings and then runs commands on them as a shell
  * would. The code is that of the command line, and it prints to the same stdout, which the page
- * collects. A recording is read once and kept (store/held.h).
+ * collects. A recording is read once and kept (store/held_recordings.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "cli/page_commands.h"
 #include "cli/terminal.h"
 #include "store/file.h"
-#include "store/held.h"
+#include "store/held_recordings.h"
 #include "store/reader.h"
 
 #define EXPORT(name) __attribute__((export_name(name)))

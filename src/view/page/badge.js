@@ -1,7 +1,7 @@
 // badge: how complete the recording is, in one word, and after a click in full.
 import {button, el} from "./dom.js";
 import {counted} from "./format.js";
-import {origin_of} from "./origin.js";
+import {origin_of} from "./how_recorded.js";
 
 // What is missing according to a report's answer; [] if nothing is.
 function missing_parts(report) {

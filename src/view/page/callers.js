@@ -6,7 +6,7 @@ import {amount, count, pattern_of, percent, place_of, whole_place} from "./forma
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
 import {data_table} from "./table.js";
-import {count_text, count_title, question_text, words_of} from "./words.js";
+import {count_text, count_title, question_text, words_of} from "./command_words.js";
 
 function callers_words(now, way = "--callers") {
     return words_of("report", {...now, by: "function"}, [way, now.select || "main", "--json"]);

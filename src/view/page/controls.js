@@ -4,7 +4,7 @@ import {button, el, replace, segmented, selection} from "./dom.js";
 import {base_name, bytes, shorten} from "./format.js";
 import {processes_with_words} from "./process_list.js";
 import {change, state, unfiltered} from "./state.js";
-import {METRIC_TITLES, metric_of, words_of} from "./words.js";
+import {METRIC_TITLES, metric_of, words_of} from "./command_words.js";
 
 const METRICS = [
     "live", "total", "peak", "sitepeak", "largest", "temporary", "mapped", "pool", "untouched", "cpu",

@@ -14,11 +14,11 @@ import {
     signed,
     time
 } from "./format.js";
-import {limits_of} from "./limits.js";
+import {limits_of} from "./metric_limits.js";
 import {change} from "./state.js";
 import {function_link, WHERE_COLUMN} from "./stacks.js";
 import {data_table} from "./table.js";
-import {METRIC_TITLES, words_of} from "./words.js";
+import {METRIC_TITLES, words_of} from "./command_words.js";
 
 function diff_words(now) {
     return words_of("diff", now, ["--json"]);

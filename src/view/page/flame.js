@@ -3,12 +3,13 @@ import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, css_color, el, replace, segmented} from "./dom.js";
 import {amount, base_name, count, fixed, pattern_of, percent, signed} from "./format.js";
-import {Layout, box_at, color_of_name, matched_boxes} from "./flame_layout.js";
+import {color_of_name, DIFFERENCE_KEYS, difference_color, kind_colors} from "./flame_colors.js";
+import {Layout, box_at, matched_boxes} from "./flame_layout.js";
 import {matcher} from "./search.js";
 import {matched_share} from "./search_share.js";
 import {change} from "./state.js";
 import {is_dark} from "./theme.js";
-import {question_text, words_of} from "./words.js";
+import {question_text, words_of} from "./command_words.js";
 
 const ROW = 20, LETTER = 7.3, FINEST = 0.5; // in pixels; FINEST: the narrowest boxes that are asked for, of 1200
 const layouts = new WeakMap();
@@ -99,18 +100,11 @@ class FlamePicture {
         if (this.hit[i])
             return css_color("--hit");
         if (this.layout.answer.difference)
-            return this.difference_color(i, dark);
+            return difference_color(this.layout.answer.before[i], this.layout.answer.now[i], dark);
         if (this.now.color === "library")
             return color_of_name(this.layout.module(i) || "?", dark);
-        this.kinds ||= Object.fromEntries(this.layout.answer.kinds.map((kind) => [kind, css_color(`--f-${kind}`)]));
+        this.kinds ||= kind_colors(this.layout.answer.kinds);
         return this.kinds[this.layout.kind(i)];
-    }
-
-    difference_color(i, dark) {
-        const before = this.layout.answer.before[i], now = this.layout.answer.now[i];
-        const most = Math.max(Math.abs(before), Math.abs(now)), part = most ? (now - before) / most : 0;
-        return `hsl(${part >= 0 ? 12 : 215} ${Math.round(Math.abs(part) * 70)}% ${
-            dark ? 30 : 88 - Math.round(Math.abs(part) * 26)}%)`;
     }
 
     draw() {
@@ -230,7 +224,7 @@ class FlamePicture {
 function flame_legend(layout, now) {
     const key = (color, text) => el("span", {class: "key"}, el("i", {style: `background:${color}`}), text);
     if (layout.answer.difference)
-        return el("div", {class: "legend"}, key("hsl(12 70% 62%)", "grew"), key("hsl(215 70% 62%)", "shrank"),
+        return el("div", {class: "legend"}, DIFFERENCE_KEYS.map(([color, text]) => key(color, text)),
             "the deeper the colour, the larger the part that changed");
     if (now.color === "library") {
         const widths = new Map();

@@ -2,7 +2,7 @@
 // one array per column, depth first. A Layout adds to each box its parent, where its subtree ends, and a number that
 // identifies its path, so that a zoom can be part of the address.
 
-function hash_text(text, hash) {
+export function hash_text(text, hash) {
     for (let i = 0; i < text.length; i++)
         hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
     return hash;
@@ -105,10 +105,4 @@ export function matched_boxes(layout, test) {
             hit[i] = names[layout.answer.name[i]] ? 1 : 0;
     }
     return hit;
-}
-
-// A colour from a name: always the same, never too near to black or white.
-export function color_of_name(name, dark) {
-    const hash = hash_text(name, 0x811c9dc5 | 0) >>> 0;
-    return `hsl(${hash % 360} ${30 + (hash >>> 9) % 25}% ${dark ? 30 + (hash >>> 15) % 10 : 72 + (hash >>> 15) % 10}%)`;
 }

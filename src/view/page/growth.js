@@ -2,11 +2,11 @@
 import {Chart, picture_width} from "./chart.js";
 import {core} from "./core.js";
 import {el} from "./dom.js";
-import {fit_points} from "./fit.js";
+import {growth_line_points} from "./growth_line.js";
 import {bytes, count, highest, lowest, signed, time} from "./format.js";
 import {function_link, stack_list, WHERE_COLUMN} from "./stacks.js";
 import {data_table} from "./table.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 function growth_words(now) {
     return words_of("growth", now, ["--json"]);
@@ -35,7 +35,7 @@ function series_chart(name, title, marks, slope, width, per_mark) {
     });
     chart.line(points, {class: `${name}-line`});
     if (slope && slope.model === "ramp")
-        chart.line(fit_points(points, slope.skipped || 0, slope.bytes_per_mark), {class: "fit-line"});
+        chart.line(growth_line_points(points, slope.skipped || 0, slope.bytes_per_mark), {class: "fit-line"});
     return chart.svg;
 }
 

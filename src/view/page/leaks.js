@@ -5,7 +5,7 @@ import {bytes, count, counted, percent, place_of, time, whole_place} from "./for
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 const MOST_LEAKS = "500";
 const KINDS = {

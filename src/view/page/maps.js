@@ -4,7 +4,7 @@ import {el, segmented} from "./dom.js";
 import {bytes, count, shorten, signed, time} from "./format.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 function maps_words(now) {
     return words_of("maps", now, [...(now.maps === "kind" ? [] : ["--by", now.maps]), "--json"]);

@@ -5,7 +5,7 @@ import {button, el, selection} from "./dom.js";
 import {bytes, count, highest, lowest, time} from "./format.js";
 import {change, state} from "./state.js";
 import {data_table} from "./table.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 function marks_words(now) {
     return words_of("marks", now, [...(now.label ? ["--label", now.label] : []), "--json"]);

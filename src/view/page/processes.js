@@ -6,7 +6,7 @@ import {largest_process, process_rows} from "./process_list.js";
 import {csv_of} from "./save.js";
 import {change, unfiltered} from "./state.js";
 import {data_table} from "./table.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 function processes_words(now, timeline) {
     return timeline && timeline.report.merged ? ["merge", "--json"] : words_of("report", unfiltered(now), ["--top", "1", "--json"]);

@@ -3,12 +3,12 @@ import {add_filter} from "./controls.js";
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, count, counted, pattern_of, percent, place_of, shorten, signed, told_name, whole_place} from "./format.js";
-import {estimate_text, outliers_text, spread_text} from "./origin.js";
+import {estimate_text, outliers_text, spread_text} from "./how_recorded.js";
 import {matched_share} from "./search_share.js";
 import {change} from "./state.js";
 import {function_link, stack_list} from "./stacks.js";
 import {data_table} from "./table.js";
-import {count_text, count_title, question_text, words_of} from "./words.js";
+import {count_text, count_title, question_text, words_of} from "./command_words.js";
 
 const ASKED_FIRST = 1000, PAUSE_MS = 80; // PAUSE_MS: before the rest is asked for
 

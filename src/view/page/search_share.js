@@ -2,7 +2,7 @@
 import {core} from "./core.js";
 import {el, replace} from "./dom.js";
 import {amount, percent} from "./format.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 async function ask_share(now, box) {
     const which = Number(now.file), plain = {...now, by: "function"};

@@ -6,7 +6,7 @@ import {csv_of} from "./save.js";
 import {rows_matching} from "./search.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 const FUNCTIONS = 40;
 

@@ -3,7 +3,7 @@ import {core} from "./core.js";
 import {el} from "./dom.js";
 import {amount, base_name, count, percent} from "./format.js";
 import {change} from "./state.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 function source_words(now) {
     return words_of("report", now, ["--by", "line", "--json"]);

@@ -2,13 +2,13 @@
 import {core} from "./core.js";
 import {button, el} from "./dom.js";
 import {amount, bytes, count, counted, fixed, place_of, shorten, time, whole_place} from "./format.js";
-import {limits_of} from "./limits.js";
-import {estimate_text} from "./origin.js";
+import {limits_of} from "./metric_limits.js";
+import {estimate_text} from "./how_recorded.js";
 import {name_columns, spread_lines, value_columns} from "./report.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";
 import {has_times} from "./timeline.js";
-import {question_text, words_of} from "./words.js";
+import {question_text, words_of} from "./command_words.js";
 
 // Where the evidence of each kind of finding is.
 const EVIDENCE = {

@@ -6,7 +6,7 @@ import {bytes, count, highest, percent, shorten, time} from "./format.js";
 import {rows_matching} from "./search.js";
 import {change} from "./state.js";
 import {data_table} from "./table.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 const FIRST_PICTURES = 24;
 

@@ -6,7 +6,7 @@ import {el, replace, sv} from "./dom.js";
 import {bytes, count, highest, time} from "./format.js";
 import {named_moments, neighbour, ribbon_runs, time_of, word_at} from "./moments.js";
 import {change, state, unfiltered} from "./state.js";
-import {words_of} from "./words.js";
+import {words_of} from "./command_words.js";
 
 const SNAP_PX = 7;
 

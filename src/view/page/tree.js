@@ -2,13 +2,13 @@
 import {core} from "./core.js";
 import {button, el, segmented} from "./dom.js";
 import {amount, count, highest, percent, place_of, whole_place} from "./format.js";
-import {estimate_text} from "./origin.js";
+import {estimate_text} from "./how_recorded.js";
 import {matcher} from "./search.js";
 import {matched_share} from "./search_share.js";
 import {sum_interval} from "./report.js";
 import {change} from "./state.js";
 import {function_link} from "./stacks.js";
-import {count_title, question_text, words_of} from "./words.js";
+import {count_title, question_text, words_of} from "./command_words.js";
 
 const MOST_ROWS = 2000;
 

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 
 #include "unwind/cfi.h"
-#include "unwind/expr.h"
+#include "unwind/cfi_expression.h"
 #include "unwind/rule.h"
 
 #define LR 30

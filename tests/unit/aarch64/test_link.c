@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "unwind/copied.h"
+#include "unwind/copied_stack.h"
 
 #define STACK     UINT64_C(0x7f0000000000)
 #define GENERATED UINT64_C(0x10000) /* code of no file */

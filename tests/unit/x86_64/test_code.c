@@ -3,7 +3,7 @@
 #include "../unit.h"
 
 #include "machine/code.h"
-#include "unwind/go.h"
+#include "unwind/go_stack.h"
 
 static int own_read(const struct unwind_space *self, uint64_t address, uint64_t *out)
 {

@@ -4,8 +4,8 @@
  * Hooks are compiled with frame pointers, so the hook's own frame shows it: the frame record has
  * the frame pointer and the return address of the caller. The caller's stack pointer is where the
  * hook's frame ends, which the compiler knows. A hook that was jumped to from an executable's own
- * function (record/entry.h) was called by entry_wrapper, whose frame consists of its frame record
- * and what is below.
+ * function (record/entry_patch.h) was called by entry_wrapper, whose frame consists of its frame
+ * record and what is below.
  */
 #ifndef TIDE_MACHINE_CALLER_H
 #define TIDE_MACHINE_CALLER_H

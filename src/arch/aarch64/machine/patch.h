@@ -1,6 +1,6 @@
 /*
- * patch: how a function's entry is replaced (record/entry.h). aarch64: by one branch, after the
- * landing mark or the signing of the return address, if the function begins with that.
+ * patch: how a function's entry is replaced (record/entry_patch.h). aarch64: by one branch, after
+ * the landing mark or the signing of the return address, if the function begins with that.
  */
 #ifndef TIDE_MACHINE_PATCH_H
 #define TIDE_MACHINE_PATCH_H

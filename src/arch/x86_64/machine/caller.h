@@ -4,7 +4,7 @@
  * Hooks are compiled with frame pointers, so the hook's own frame shows it. It is passed on as an
  * address, so that its words are read one by one: read together, so soon after they were written,
  * they would cause a stall. A hook that was jumped to from an executable's own function
- * (record/entry.h) was called by entry_wrapper, whose frame is used instead.
+ * (record/entry_patch.h) was called by entry_wrapper, whose frame is used instead.
  */
 #ifndef TIDE_MACHINE_CALLER_H
 #define TIDE_MACHINE_CALLER_H

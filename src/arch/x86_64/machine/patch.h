@@ -1,5 +1,5 @@
 /*
- * patch: how a function's entry is replaced (record/entry.h). x86-64: by a jump of 5 bytes.
+ * patch: how a function's entry is replaced (record/entry_patch.h). x86-64: by a jump of 5 bytes.
  */
 #ifndef TIDE_MACHINE_PATCH_H
 #define TIDE_MACHINE_PATCH_H

@@ -1,0 +1,16 @@
+/*
+ * cfi_expression: evaluates DWARF expressions in call frame information. [malloc-free]
+ * [async-signal-safe]. The number of operations is limited.
+ */
+#ifndef TIDE_UNWIND_CFI_EXPRESSION_H
+#define TIDE_UNWIND_CFI_EXPRESSION_H
+
+#include "unwind/space.h"
+
+/* Evaluates an expression. `initial` is pushed first (the CFA, for register rules); NULL: the stack
+ * begins empty. Returns 0, or -1 for an operation that must not occur in call frame information, an
+ * unknown register, or memory that cannot be read. */
+int expr_evaluate(const struct unwind_space *space, const struct arch_registers *r,
+                  const uint8_t *code, uint32_t size, const uint64_t *initial, uint64_t *out);
+
+#endif
