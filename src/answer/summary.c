@@ -18,7 +18,7 @@
 #define NOT_KNOWN   "not known"
 #define POOLS_SHOWN 3
 #define FREED_LEAST ((int64_t)1 << 20) /* what Python must free at its end to be worth a line, */
-#define FREED_TIMES 4                  /* if live memory was so many times what is left */
+#define FREED_TIMES 3                  /* if live memory was so many times what is left */
 
 void summary_label(struct strbuf *out, const struct style *s, const char *text)
 {

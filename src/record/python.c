@@ -205,11 +205,33 @@ void python_settle(uint64_t pc)
         settle();
 }
 
+static const struct link_map *first_file(const struct link_map *m)
+{
+    while (m->l_prev)
+        m = m->l_prev;
+    return m;
+}
+
+/* For leak scans, which need nothing else of the interpreter. */
+static void note_int_type(const struct link_map *m)
+{
+    struct exports x[2];
+    _Atomic uint64_t *type = &recorder.header->python_int_type;
+    if (atomic_load(type) || atomic_load(&closing))
+        return;
+    exports_read(&x[1], m);
+    if (!exports_find(&x[1], "PyLong_Type"))
+        return;
+    exports_read(&x[0], first_file(m)); /* it may have the only copy that is used */
+    atomic_store(type, find(x, "PyLong_Type", NULL));
+}
+
 /* Under modules.c's lock. */
 void python_check_file(const struct link_map *m)
 {
     struct exports x[2];
     _Atomic uint32_t *state = &recorder.header->python;
+    note_int_type(m);
     if (!recorder.python_size || atomic_load(&recorder.python) || atomic_load(&closing) ||
         atomic_load(state) == WIRE_PYTHON_STRANGE)
         return;
@@ -225,10 +247,7 @@ void python_check_file(const struct link_map *m)
         }
         return;
     }
-    const struct link_map *first = m;
-    while (first->l_prev)
-        first = first->l_prev;
-    exports_read(&x[0], first);
+    exports_read(&x[0], first_file(m));
     bool known_before = python.runtime == x[1].base + runtime->st_value;
     uint32_t result = examine(x, x[1].base + runtime->st_value, runtime->st_size);
     if (atomic_load(state) != WIRE_PYTHON_FULL)

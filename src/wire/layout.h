@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 18
+#define WIRE_VERSION 19
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -287,6 +287,7 @@ struct wire_header {
     _Atomic uint32_t objects;                /* enum wire_objects */
     /* Where the interpreter says which thread finalises it; 0: nowhere. */
     _Atomic uint64_t python_finalizing;
+    _Atomic uint64_t python_int_type; /* the address of the type of ints; 0: not known */
     /* Memory that the recorder mapped for itself, except that of threads. */
     struct wire_own own[WIRE_OWN];
     _Atomic uint32_t end;             /* enum wire_end */

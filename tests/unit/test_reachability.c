@@ -10,6 +10,7 @@
 #define BASE  UINT64_C(0x7f0000000000)
 #define WORDS 65536
 #define AT(n) (BASE + (n)*8ull) /* address of word n */
+#define TYPE  UINT64_C(0x555500001230)
 
 static uint64_t image[WORDS];
 
@@ -240,6 +241,73 @@ static void test_words_between_blocks(void **unused)
         assert_int_equal(state(TARGETS + i * 4), REACH_REACHABLE);
 }
 
+/* An int of CPython: its words, from word `at` on. `digits` is the value of ob_size up to 3.11, or of
+ * lv_tag. */
+static void put_int(size_t at, uint64_t references, uint64_t digits, uint64_t value)
+{
+    image[at] = references;
+    image[at + 1] = TYPE;
+    image[at + 2] = digits;
+    image[at + 3] = (value & 0x3fffffff) | value >> 30 << 32;
+}
+
+static void test_ints_of_python(void **unused)
+{
+    (void)unused;
+    begin();
+    put_int(0, 1, 2, AT(1000));
+    put_int(4, 1, 2 << 3, AT(1012));        /* 3.12; inside the block */
+    put_int(8, UINT32_MAX, 2, AT(1020));    /* immortal */
+    put_int(12, AT(500), 2, AT(1030));      /* freed */
+    put_int(16, 1, (uint64_t)-2, AT(1040)); /* negative */
+    put_int(20, 1, (2 << 3) + 2, AT(1050)); /* negative in 3.12 */
+    put_int(24, 1, 3, AT(1060));            /* larger than any address */
+    put_int(28, 1, 2, AT(1070));
+    image[29] = TYPE + 8;          /* of another type */
+    put_int(2000, 1, 2, AT(1080)); /* in a block that is reachable */
+    image[32] = AT(2000);
+    for (int known = 0; known < 2; known++) {
+        reachability_release(&made);
+        for (size_t i = 0; i < 9; i++)
+            add(1000 + 10 * i, 4);
+        add(2000, 4);
+        reachability_ready(&made, read_image, NULL);
+        made.python_int_type = known ? TYPE : 0;
+        reachability_note_begin(&made);
+        reachability_from(&made, AT(0), AT(40), false);
+        reachability_note(&made);
+        reachability_run(&made);
+        for (size_t i = 0; i < 9; i++)
+            assert_int_equal(state(1000 + 10 * i),
+                             known && (i < 3 || i == 8) ? REACH_REACHABLE : REACH_LOST);
+    }
+}
+
+/* Ints of one digit, of a program at low addresses: a block that ends after the digit, and one that
+ * has something else in the other half of the word, which looks like an address. */
+static void test_ints_of_one_digit(void **unused)
+{
+    (void)unused;
+    uint64_t address = 0x1234560;
+    begin();
+    reachability_add(&made, address, 100);
+    reachability_add(&made, address + 200, 100);
+    reachability_add(&made, AT(100), 28);
+    put_int(100, 1, 1, address);
+    image[103] |= UINT64_C(0xdead) << 32;
+    image[0] = AT(100);
+    put_int(4, 1, 1, address + 200);
+    image[7] |= UINT64_C(1) << 32;
+    reachability_ready(&made, read_image, NULL);
+    made.python_int_type = TYPE;
+    reachability_note_begin(&made);
+    reachability_from(&made, AT(0), AT(16), false);
+    reachability_note(&made);
+    reachability_run(&made);
+    assert_int_equal(made.blocks.items[0].state, REACH_REACHABLE);
+    assert_int_equal(made.blocks.items[1].state, REACH_REACHABLE);
+}
+
 /* libc's pointers to free chunks lie in the last word of the block before, if that is full. */
 static void test_malloc_state(void **unused)
 {
@@ -464,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_circles),
         cmocka_unit_test(test_blocks_among_roots),
         cmocka_unit_test(test_words_between_blocks),
+        cmocka_unit_test(test_ints_of_python),
+        cmocka_unit_test(test_ints_of_one_digit),
         cmocka_unit_test(test_malloc_state),
         cmocka_unit_test(test_odd_tables),
         cmocka_unit_test(test_against_the_definition),

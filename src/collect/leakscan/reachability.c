@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/leakscan/python_int.h"
 #include "collect/proc/glibc_layout.h"
 #include "machine/registers.h"
 
@@ -281,26 +282,69 @@ static inline void lookups_finish(const struct reachability *f, struct lookups *
     l->count = 0;
 }
 
+/* Are the digits of an int of Python at `at`? */
+static inline bool is_int(const struct reachability *f, const char *bytes, size_t at)
+{
+    uint64_t type;
+    if (!f->python_int_type || at < PYTHON_INT_HEADER)
+        return false;
+    memcpy(&type, bytes + at - 16, 8);
+    return __builtin_expect(type == f->python_int_type, 0);
+}
+
+static bool int_points(const struct reachability *f, const char *bytes, size_t at, uint64_t digits,
+                       uint64_t *out)
+{
+    return python_int_read(bytes + at - PYTHON_INT_HEADER, f->python_int_type, digits, out) &&
+           *out - f->low < f->span;
+}
+
+static inline bool pointer_at(const struct reachability *f, const char *bytes, size_t at,
+                              uint64_t *out)
+{
+    uint64_t word;
+    memcpy(&word, bytes + at, 8);
+    /* The other half of the word after an int of one digit may be anything. */
+    if (is_int(f, bytes, at) && int_points(f, bytes, at, word, out))
+        return true;
+    *out = arch_untagged(word);
+    return *out - f->low < f->span;
+}
+
+bool reachability_pointer(const struct reachability *f, const char *bytes, size_t at, uint64_t *out)
+{
+    return pointer_at(f, bytes, at, out);
+}
+
+static inline void look_up(const struct reachability *f, struct lookups *l, uint64_t word,
+                           uint32_t from, take_pointer *take, void *taker)
+{
+    const struct reachability_area *a = area_of(f, word);
+    if (!a)
+        return;
+    const uint32_t *cell = cell_of(f, a, word);
+    __builtin_prefetch(cell);
+    l->items[l->count].word = word;
+    l->items[l->count].area = a;
+    l->items[l->count].cell = cell;
+    l->items[l->count++].from = from;
+    if (l->count == LOOKAHEAD)
+        lookups_finish(f, l, take, taker);
+}
+
 static inline void take_words(const struct reachability *f, struct lookups *l, const char *bytes,
                               size_t size, uint32_t from, take_pointer *take, void *taker)
 {
-    for (size_t at = 0; at + 8 <= size; at += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + at, 8);
-        word = arch_untagged(word);
-        if (word - f->low >= f->span)
-            continue;
-        const struct reachability_area *a = area_of(f, word);
-        if (!a)
-            continue;
-        const uint32_t *cell = cell_of(f, a, word);
-        __builtin_prefetch(cell);
-        l->items[l->count].word = word;
-        l->items[l->count].area = a;
-        l->items[l->count].cell = cell;
-        l->items[l->count++].from = from;
-        if (l->count == LOOKAHEAD)
-            lookups_finish(f, l, take, taker);
+    uint64_t word;
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8)
+        if (pointer_at(f, bytes, at, &word))
+            look_up(f, l, word, from, take, taker);
+    if (at + 4 <= size && is_int(f, bytes, at)) { /* a block that ends after one digit */
+        uint32_t digit;
+        memcpy(&digit, bytes + at, 4);
+        if (int_points(f, bytes, at, digit, &word))
+            look_up(f, l, word, from, take, taker);
     }
 }
 
@@ -322,6 +366,8 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
         take_words(f, &lookups, buffer, s.end - s.start, from, take, taker);
         lookups_finish(f, &lookups, take, taker);
         start = s.end;
+        if (start < end && f->python_int_type && s.end - s.start > PYTHON_INT_HEADER)
+            start -= PYTHON_INT_HEADER; /* an int may lie across the end */
     }
 }
 

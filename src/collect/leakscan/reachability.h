@@ -81,12 +81,18 @@ struct reachability {
      * NULL: all is read. */
     reachability_next *next;
     void *context;
+    /* The address of the type of Python's ints: the value of an int is a pointer, too
+     * (python_int.h). Set it after reachability_ready; 0: there are none. */
+    uint64_t python_int_type;
     char *buffer;
     struct reachability_notes *notes; /* while blocks are read */
 };
 
 void reachability_add(struct reachability *f, uint64_t address, uint64_t size);
 void reachability_ready(struct reachability *f, reachability_read *read, void *context);
+/* Where the word at `at` in `bytes` points to, if that may be a block; false: it does not. */
+bool reachability_pointer(const struct reachability *f, const char *bytes, size_t at,
+                          uint64_t *out);
 /* Takes one word as a root. */
 void reachability_word(struct reachability *f, uint64_t word);
 /*

@@ -168,6 +168,7 @@ static bool follow_pointers(struct scanning *s, const struct stopped_threads *h)
     if (!s->memory.only_written)
         block_index_lend(t, lend_blocks, s);
     s->reach.next = memory_next;
+    s->reach.python_int_type = atomic_load(&t->header->python_int_type);
     reachability_note_begin(&s->reach);
     gather_facts(s, h, &facts);
     for (size_t i = 0; i < h->registers.count; i++)

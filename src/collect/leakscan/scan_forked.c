@@ -1,9 +1,5 @@
 #include "collect/leakscan/scan_forked.h"
 
-#include <string.h>
-
-#include "machine/registers.h"
-
 #define BUFFER 65536
 
 /* Words that point to a block of the process itself, and where they are: in no such block. */
@@ -19,10 +15,8 @@ static void gather_words(struct candidates *c, struct address_range part, const 
     const struct reachability *f = c->reach;
     for (uint64_t at = part.start; at + 8 <= part.end; at += 8) {
         uint64_t word;
-        memcpy(&word, bytes + (at - part.start), 8);
-        word = arch_untagged(word);
-        if (word - f->low >= f->span || reachability_find(f, word) == UINT32_MAX ||
-            reachability_find(f, at) != UINT32_MAX)
+        if (!reachability_pointer(f, bytes, at - part.start, &word) ||
+            reachability_find(f, word) == UINT32_MAX || reachability_find(f, at) != UINT32_MAX)
             continue;
         *vec_push(&c->at) = at;
         *vec_push(&c->words) = word;
