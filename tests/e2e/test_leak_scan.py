@@ -55,6 +55,12 @@ def test_stale_memory_keeps_nothing(t, allocator):
         t.equal("lost beside them", [s for s in sizes["lost"] if s != 2060], [])
 
 
+def test_pointers_with_a_counter(t):
+    for scan in scans(t, t.record(t.build("counted_pointers.c", "-O1"))):
+        sizes = of_program(scan.sizes())
+        t.equal("blocks", (sizes["lost"], sizes["reachable"]), ([56], [48] * 100))
+
+
 @cases(taken_back=(False, True))
 def test_the_kernel_points_to_them(t, taken_back):
     """What epoll returns, what a timer's signal brings, and where signal handlers run: no pointer is in the program."""

@@ -8,7 +8,7 @@
 
 #include "collect/leakscan/python_int.h"
 #include "collect/proc/glibc_layout.h"
-#include "machine/registers.h"
+#include "wire/layout.h"
 
 #define BUFFER    (1u << 20)          /* bytes read at a time */
 #define NEAR      256u                /* a smaller gap is read together with what is beside it */
@@ -165,6 +165,13 @@ uint32_t reachability_find(const struct reachability *f, uint64_t address)
 
 /* --- reading words ---------------------------------------------------------------------------- */
 
+/* The address that a word may hold. Its upper bits may be something else: lock-free containers keep
+ * a counter there (boost::lockfree), and memory tags are there (MTE). */
+static inline uint64_t address_in(uint64_t word)
+{
+    return word & WIRE_LOW48;
+}
+
 /* Other threads may be reading `blocks` meanwhile, so their states are not changed yet. */
 static void mark(struct reachability *f, uint32_t block)
 {
@@ -173,7 +180,7 @@ static void mark(struct reachability *f, uint32_t block)
 
 void reachability_word(struct reachability *f, uint64_t word)
 {
-    word = arch_untagged(word);
+    word = address_in(word);
     const struct reachability_area *a = word - f->low < f->span ? area_of(f, word) : NULL;
     uint32_t ended = NONE;
     uint32_t block = a ? block_in(f, a, cell_of(f, a, word), word, &ended) : NONE;
@@ -307,7 +314,7 @@ static inline bool pointer_at(const struct reachability *f, const char *bytes, s
     /* The other half of the word after an int of one digit may be anything. */
     if (is_int(f, bytes, at) && int_points(f, bytes, at, word, out))
         return true;
-    *out = arch_untagged(word);
+    *out = address_in(word);
     return *out - f->low < f->span;
 }
 

@@ -86,13 +86,6 @@ static inline bool arch_made_up(uint64_t number, uint64_t *value)
     return true;
 }
 
-/* An address without its highest 8 bits, which the processor ignores: they may hold a memory tag
- * (MTE), or anything. */
-static inline uint64_t arch_untagged(uint64_t address)
-{
-    return address & (ARCH_BIT(56) - 1);
-}
-
 /* Is it a call frame instruction of this machine that changes nothing for us: the return address is
  * signed from here on, or not (negate_ra_state, and the form with the pc)? */
 static inline bool arch_cfi_is_nothing(uint8_t instruction)

@@ -71,12 +71,6 @@ static inline bool arch_made_up(uint64_t number, uint64_t *value)
     return false;
 }
 
-/* An address without other information in its highest bits: there is none here. */
-static inline uint64_t arch_untagged(uint64_t address)
-{
-    return address;
-}
-
 /* Is it a call frame instruction of this machine that changes nothing for us? There are none. */
 static inline bool arch_cfi_is_nothing(uint8_t instruction)
 {
