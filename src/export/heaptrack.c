@@ -287,14 +287,15 @@ static void put_events(struct heaptrack *h)
     for (size_t i = 0; i < p->intervals.count; i++) {
         uint64_t end = p->intervals.items[i].end_ns;
         for (size_t half = 2 * i; half < 2 * i + 2; half++) {
-            uint64_t time = i == h->blocks.peak && half == 2 * i ? p->peak_time_ns : end;
-            if (first[half] == first[half + 1])
+            bool at_peak = i == h->blocks.peak && half == 2 * i;
+            uint64_t time = at_peak ? p->peak_time_ns : end;
+            if (first[half] == first[half + 1] && !at_peak)
                 continue;
             strbuf_printf(&h->text, "c %" PRIx64 "\n", time / 1000000);
             for (size_t a = 0; a < sizeof actions / sizeof *actions; a++)
                 for (size_t k = first[half]; k < first[half + 1]; k++)
                     actions[a](h, &h->blocks.steps.items[k]);
-            if (i == h->blocks.peak && half == 2 * i)
+            if (at_peak)
                 end_peak(h);
         }
         put_resident(h, end);

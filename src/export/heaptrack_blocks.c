@@ -174,6 +174,13 @@ static void schedule_transient(struct touch *touches, size_t count, const struct
     }
 }
 
+static void add_blocks(struct blocks *to, struct blocks *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    *from = (struct blocks){0};
+}
+
 static void schedule_row(struct heaptrack_blocks *b, const struct touches *t, uint32_t row)
 {
     struct touch *touches = t->list.items + t->first[row];
@@ -183,8 +190,12 @@ static void schedule_row(struct heaptrack_blocks *b, const struct touches *t, ui
     while (before < count && touches[before].interval < b->peak)
         before++;
     bool in_peak = before < count && touches[before].interval == b->peak;
-    if (!in_peak && !before) /* what is live at the peak was never allocated: a damaged file */
-        at_peak = s->of[BLOCKS_STAY].count = s->of[BLOCKS_PEAK].count = 0;
+    if (!in_peak && !before && at_peak) { /* its first block came after the interval of the peak */
+        add_blocks(&s->of[BLOCKS_END], &s->of[BLOCKS_STAY]);
+        add_blocks(&s->of[BLOCKS_OTHER], &s->of[BLOCKS_PEAK]);
+        s->ends_peak = false;
+        at_peak = 0;
+    }
     if (!in_peak && before)
         touches[before - 1].live = at_peak; /* nothing happened until the peak */
     schedule_rise(touches, before, in_peak ? &touches[before] : NULL, at_peak);
@@ -198,16 +209,22 @@ static bool is_empty(const struct site_step *s)
 }
 
 /*
- * In the profile of all processes, a process that ended before the peak held nothing at the peak,
- * and counts at the end with what it held when it ended. These blocks are allocated at the end, so
- * that the peak stays what it was.
+ * What is left to do at the end for a site where nothing happened since the peak. In the profile of
+ * all processes, a process that ended before the peak held nothing at the peak, and counts at the
+ * end with what it held when it ended. These blocks are allocated at the end, so that the peak
+ * stays what it was. Where the interval of the peak is not known exactly, a site may have freed
+ * before it what it had at the peak: these blocks are freed at the end.
  */
-static uint64_t kept_of_ended(const struct heaptrack_blocks *b, const struct touches *t,
-                              uint32_t row)
+static struct site_step last_step(const struct heaptrack_blocks *b, const struct touches *t,
+                                  uint32_t row)
 {
     size_t count = t->first[row + 1] - t->first[row];
-    bool since = count && t->list.items[t->first[row + 1] - 1].interval >= b->peak;
-    return since ? 0 : b->sites[row].of[BLOCKS_END].count;
+    const struct blocks *of = b->sites[row].of;
+    if (b->peak >= b->table->profile->intervals.count ||
+        (count && t->list.items[t->first[row + 1] - 1].interval >= b->peak))
+        return (struct site_step){.row = row};
+    return (struct site_step){
+        .row = row, .kept = of[BLOCKS_END].count, .fallen = of[BLOCKS_PEAK].count};
 }
 
 static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_t rows)
@@ -219,8 +236,10 @@ static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_
         next[2 * t->list.items[i].interval + 1] += !is_empty(&t->list.items[i].before);
         next[2 * t->list.items[i].interval + 2] += !is_empty(&t->list.items[i].after);
     }
-    for (uint32_t row = 0; row < rows && b->peak < intervals; row++)
-        next[2 * intervals] += kept_of_ended(b, t, row) != 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        struct site_step last = last_step(b, t, row);
+        next[2 * intervals] += !is_empty(&last);
+    }
     for (size_t i = 1; i < 2 * intervals + 2; i++)
         next[i] += next[i - 1];
     for (size_t i = 0; i < 2 * intervals + 2; i++)
@@ -228,10 +247,9 @@ static void add_steps(struct heaptrack_blocks *b, const struct touches *t, size_
     vec_reserve(&b->steps, next[2 * intervals + 1] + 1);
     b->steps.count = next[2 * intervals + 1];
     for (uint32_t row = 0; row < rows; row++) {
-        uint64_t kept = b->peak < intervals ? kept_of_ended(b, t, row) : 0;
-        if (kept)
-            b->steps.items[next[2 * intervals - 1]++] =
-                (struct site_step){.row = row, .kept = kept};
+        struct site_step last = last_step(b, t, row);
+        if (!is_empty(&last))
+            b->steps.items[next[2 * intervals - 1]++] = last;
         for (size_t i = t->first[row]; i < t->first[row + 1]; i++) {
             struct touch *touch = &t->list.items[i];
             touch->before.row = touch->after.row = row;

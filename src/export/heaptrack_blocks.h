@@ -62,7 +62,7 @@ struct site_step {
 struct heaptrack_blocks {
     const struct stack_table *table;
     struct site_blocks *sites; /* by row of the table */
-    size_t peak; /* the interval that contains the peak; the number of intervals if there is none */
+    size_t peak;               /* the interval that contains the peak */
     VEC(struct site_step) steps;
     /* For interval i: entry 2 i, and for what comes after the peak in its interval, 2 i + 1. */
     size_t *first;

@@ -206,11 +206,11 @@ struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame)
 size_t profile_peak_interval(const struct profile *p)
 {
     size_t i = 0;
-    while (i < p->intervals.count && p->intervals.items[i].peak_bytes < p->peak_bytes)
+    while (i < p->intervals.count && p->intervals.items[i].peak_bytes != p->peak_bytes)
         i++;
     if (i < p->intervals.count)
         return i;
-    for (i = 0; i < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns;)
+    for (i = 0; i + 1 < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns;)
         i++;
     return i;
 }

@@ -80,8 +80,9 @@ struct stack_frame stack_frame_of(const struct frame_table *t, uint32_t frame);
  * the result. */
 uint64_t *stack_table_addresses(const struct stack_table *t);
 
-/* The interval that contains the peak: its own peak equals the process's. (The time of the peak is
- * known less exactly.) Returns the number of intervals if there is none. */
+/* The interval that contains the peak: its own peak equals the process's. If none does, because
+ * several threads ran, it is the one that contains the time of the peak, which is known less
+ * exactly. Returns 0 if there are no intervals. */
 size_t profile_peak_interval(const struct profile *p);
 
 /* The command line, words separated by spaces. */

@@ -99,7 +99,7 @@ static int find_captures(struct mappings *m, const char *since, const char *at, 
     if (!p->captures.count)
         return err_set(err, -ENODATA,
                        "no mappings of process %" PRIu32
-                       " were recorded: it was over too soon, or /proc/%" PRIu32
+                       " were recorded: it ended before the first were captured, or /proc/%" PRIu32
                        "/smaps could not be read",
                        p->pid, p->pid);
     struct window w;

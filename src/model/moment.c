@@ -110,7 +110,8 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
         if (!at_exit(p, word, out))
             return err_set(err, -EINVAL,
                            "when this process began to end is not known: it was killed, called "
-                           "_exit or exec, or the work at the end was switched off");
+                           "_exit or exec, other threads ran on after its Python interpreter had "
+                           "ended, or the work at the end was switched off");
     } else if (p->merge) {
         return err_set(err, -EINVAL,
                        "'%s' is not a moment of a merged recording: it keeps start, exit, peak and "

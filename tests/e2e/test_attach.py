@@ -293,6 +293,24 @@ def test_pause(t):
                in said[0], report["notes"])
 
 
+def test_dormant_for_a_while(t):
+    """As in a pause: a free of a block that is not known may be one of a block from before the attach."""
+    if not SUPPORTED:
+        return
+    with program(t) as p:
+        p.tell("small 100")
+        attached = Attached(t, p.pid)
+        for action in ("stop", "start"):
+            t.equal(action, t.run("ctl", str(p.pid), action)[2], 0)
+        before = p.tell("info 0") and p.tell("small 0")
+        freed = p.tell("drop 20")[1] - before[1]
+        report = t.report(attached.detach())
+        t.equal("frees of blocks from before the attach", report["attached"]["before_frees"], 0)
+        said = [n for n in report["notes"] if "dormant for a while" in n]
+        t.true("the note says what the frees may be", len(said) == 1 and "%d frees of such blocks or of blocks from before the attach;" % freed
+               in said[0], report["notes"])
+
+
 @cases(threads=(0, 5))
 def test_a_stopped_program(t, threads):
     """It is attached to as it stands, goes on standing, and is recorded from when it is let go."""

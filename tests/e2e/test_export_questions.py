@@ -10,8 +10,10 @@ import numpy
 from exported import API, record
 from harness import cases
 from attaching import SUPPORTED, Attached, program
+from test_bad_files import chunk, varints
 from test_export import Pprof
 from test_export_tables import read
+from test_manuals import chunks_of, read_process
 from test_otlp import Otlp
 
 # What each format takes; the others are refused, which test_export_tables.test_wrong_usage checks.
@@ -148,6 +150,32 @@ def test_all_processes_in_heaptrack(t):
     t.run("import", path, "-o", again)
     got = t.report(again)["totals"]
     for key in ("live_blocks", "live_bytes", "peak_bytes", "bytes_allocated"):
+        t.equal(key, got[key], totals[key])
+
+
+def test_peak_that_no_interval_has(t):
+    """Several threads: the peak may be a few bytes more than the highest total of any interval, and its time one interval late."""
+    profile = t.record(t.build("freed_between_marks.c", "-O1", *API))
+    with open(profile, "rb") as file:
+        content = file.read()
+    size = 24 + int.from_bytes(content[24:28], "little")  # the first chunk is the process
+    (kind, _, payload), = chunks_of(t, content[:16 + size])
+    read_process(payload, process := {})
+    t.equal("first chunk", (kind, process["peak_bytes"]), ("PROC", 100000))
+    peak = [process["peak_" + name] for name in ("bytes", "blocks", "time")]
+    before, after = payload.data.split(varints(*peak))
+    late = t.file("late.tide")
+    with open(late, "wb") as file:
+        file.write(content[:16] + chunk("PROC", before + varints(100016, 100, process["duration"]) + after) + content[16 + size:])
+    totals = t.report(late)["totals"]
+    t.equal("as recorded", (totals["allocations"], totals["live_blocks"], totals["live_bytes"]), (103, 3, 150))
+    path, again = t.file("out.heaptrack.gz"), t.file("again.tide")
+    t.run("export", late, "--format", "heaptrack", "-o", path)
+    text = subprocess.run(["heaptrack_print", "-f", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+    t.true("what heaptrack prints", "total memory leaked: 150B" in text and "peak heap memory consumption: 100.00K" in text, text[-300:])
+    t.run("import", path, "-o", again)
+    got = t.report(again)["totals"]
+    for key in ("allocations", "bytes_allocated", "live_blocks", "live_bytes"):
         t.equal(key, got[key], totals[key])
 
 

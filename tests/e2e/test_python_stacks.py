@@ -250,6 +250,21 @@ def test_embedded(t, version):
     t.equal("outside", t.total(t.report(profile), "outside"), (1000 + 4000 * rounds, 1 + 4 * rounds))
 
 
+def test_embedded_and_threads_at_the_end(t):
+    """Python has ended, and other threads run: the program is not made to wait, and what asks for its end says so."""
+    python = interpreter("3.11")
+    library = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "libpython3.11.so.1.0"))
+    if not library:
+        raise Skipped("there is no libpython3.11.so")
+    profile = t.record(t.build("embeds_python.c"), library[0], "1", "lingers",
+                       env={"PYTHONHOME": os.path.dirname(os.path.dirname(python))})
+    unknown = t.ask(profile, "leaks")["totals"]
+    t.equal("not classified", unknown["unclassified_bytes"], unknown["bytes"])
+    _, stderr, status = t.run("report", profile, "--at", "exit")
+    t.true("the reason is there", status == 2 and stderr.count("\n") == 1 and
+           "other threads ran on after its Python interpreter had ended" in stderr, (status, stderr))
+
+
 @cases(version=VERSIONS, objects=("pools", "watched", "malloc"))
 def test_code_at_addresses_used_before(t, version, objects):
     """Compiled, run once and dropped: the next has the addresses of the last, and of all its parts."""

@@ -169,6 +169,22 @@ def test_measured_from_every_snapshot(t):
     run.end()
 
 
+def test_maximum_of_every_snapshot(t):
+    """20 MiB by itself, 21 MiB asked for: 22 MiB are less than 10 % above that."""
+    run = Growing(t, 20, 1, 1, 2, options=("--snapshot-at", "peak"))
+    run.step(1)
+    run.step(1)
+    run.holds(21)
+    t.run("ctl", str(run.tool.pid), "snapshot", t.file("asked.tide"))
+    run.step(0)
+    run.holds(22)
+    run.settle()
+    t.equal("none at 22 MiB", run.taken(), 2)
+    run.step(3)
+    run.end()
+    t.equal("what was live", [grown(t, t.file(f)) // MIB for f in files(t)], [20, 24])
+
+
 def test_wrong_words(t):
     _, stderr, status = t.run("run", "--keep", "2", "true")
     t.equal("--keep alone", (status, "--keep is for --snapshot-every" in stderr), (2, True))

@@ -1,7 +1,7 @@
 /*
- * embeds_python LIBPYTHON ROUNDS: in each round loads it, runs some Python, finalises and unloads
- * it; allocates 1,000 bytes with no Python about: once before, three times and in a thread in each
- * round.
+ * embeds_python LIBPYTHON ROUNDS [lingers]: in each round loads it, runs some Python, finalises and
+ * unloads it; allocates 1,000 bytes with no Python about: once before, three times and in a thread
+ * in each round. `lingers`: it is not unloaded, and a thread still waits when the program ends.
  *
  * In Python, `in_python` allocates a block of 30,000 bytes in each round.
  */
@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "known.h"
 
@@ -24,6 +25,12 @@ static void *in_thread(void *unused)
     return NULL;
 }
 
+static void *linger(void *unused)
+{
+    pause();
+    return unused;
+}
+
 static void *find(void *library, const char *name)
 {
     void *f = dlsym(library, name);
@@ -32,7 +39,7 @@ static void *find(void *library, const char *name)
     return f;
 }
 
-SITE static int embed(const char *path)
+SITE static int embed(const char *path, int stays)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
@@ -54,7 +61,8 @@ SITE static int embed(const char *path)
     outside();
     finalize();
     outside();
-    dlclose(library);
+    if (!stays)
+        dlclose(library);
     outside();
     return code;
 }
@@ -64,10 +72,11 @@ int main(int argc, char **argv)
     outside();
     for (int round = 0; argc > 2 && round < atoi(argv[2]); round++) {
         pthread_t thread;
-        if (embed(argv[1]))
+        if (embed(argv[1], argc > 3))
             return 1;
         pthread_create(&thread, NULL, in_thread, NULL);
         pthread_join(thread, NULL);
     }
-    return 0;
+    pthread_t lingering;
+    return argc > 3 && pthread_create(&lingering, NULL, linger, NULL);
 }

@@ -104,6 +104,24 @@ static void test_time_of_the_peak(void **state)
     vec_release(&p.intervals);
 }
 
+/* Several threads: what the sites had at the peak adds up to a little more, or less, than the total
+ * that was noted then. The collector saw the peak one interval too late. */
+static void test_time_of_a_peak_that_no_interval_has(void **state)
+{
+    (void)state;
+    static const uint64_t sums[] = {75, 65};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        struct profile p = {.peak_bytes = sums[i], .peak_time_ns = 35};
+        *vec_push(&p.intervals) = (struct interval){.end_ns = 10, .peak_bytes = 60};
+        *vec_push(&p.intervals) = (struct interval){.end_ns = 20, .peak_bytes = 70};
+        *vec_push(&p.intervals) = (struct interval){.end_ns = 30, .peak_bytes = 64};
+        *vec_push(&p.intervals) = (struct interval){.end_ns = 40, .peak_bytes = 10};
+        heap_peak_settle_time(&p);
+        assert_u64_equal(p.peak_time_ns, 20);
+        vec_release(&p.intervals);
+    }
+}
+
 /* Figures of this moment are wanted while an interval waits to be ended: what is after it stays out. */
 static void test_figures_before_an_interval_has_ended(void **state)
 {
@@ -170,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_later_tick_is_in_the_next_interval),
         cmocka_unit_test(test_mark_made_between_the_two_looks),
         cmocka_unit_test(test_time_of_the_peak),
+        cmocka_unit_test(test_time_of_a_peak_that_no_interval_has),
         cmocka_unit_test(test_figures_before_an_interval_has_ended),
         cmocka_unit_test(test_sample_of_a_thread_that_has_ended),
         cmocka_unit_test(test_dropped),

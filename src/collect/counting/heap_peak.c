@@ -221,14 +221,22 @@ void heap_peak_settle(struct target *t, uint64_t now_ns)
 
 void heap_peak_settle_time(struct profile *p)
 {
-    uint64_t begin_ns = 0;
+    size_t found = 0;
+    /* Several threads: what the sites had may add up to more or less than the total that was noted
+     * at the peak; then no interval has this sum. The highest of the noted totals is the peak. */
     for (size_t i = 0; i < p->intervals.count; i++) {
-        const struct interval *v = &p->intervals.items[i];
-        if (v->peak_bytes == p->peak_bytes) {
-            if (p->peak_time_ns > v->end_ns || (i && p->peak_time_ns <= begin_ns))
-                p->peak_time_ns = v->end_ns;
-            return;
+        uint64_t bytes = p->intervals.items[i].peak_bytes;
+        if (bytes > p->intervals.items[found].peak_bytes)
+            found = i;
+        if (bytes == p->peak_bytes) {
+            found = i;
+            break;
         }
-        begin_ns = v->end_ns;
     }
+    if (!p->intervals.count || !p->intervals.items[found].peak_bytes)
+        return;
+    uint64_t begin_ns = found ? p->intervals.items[found - 1].end_ns : 0,
+             end_ns = p->intervals.items[found].end_ns;
+    if (p->peak_time_ns > end_ns || (found && p->peak_time_ns <= begin_ns))
+        p->peak_time_ns = end_ns;
 }

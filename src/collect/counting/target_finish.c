@@ -149,8 +149,9 @@ static void add_notes(struct target *t)
                                             : xstrdup("");
     if (t->was_dormant || t->stops)
         *vec_push(&p->notes) = xasprintf(
-            "the recorder was dormant for a while: blocks allocated then are not counted%s%s",
+            "the recorder was dormant for a while: blocks allocated then are not counted%s%s%s",
             frees,
+            t->attached && t->unannounced_frees ? " or of blocks from before the attach" : "",
             t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
     else if (t->was_paused)
         *vec_push(&p->notes) = xasprintf(

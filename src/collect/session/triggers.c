@@ -137,9 +137,13 @@ static uint64_t live_of(struct target *const *targets, size_t count)
 void triggers_taken(struct triggers *s, struct target *const *targets, size_t count)
 {
     uint64_t live = live_of(targets, count);
-    for (size_t i = 0; i < s->all.count; i++)
-        if (s->all.items[i].kind == TRIGGER_LIVE)
-            s->all.items[i].base = live > FIRST_BASE ? live : FIRST_BASE;
+    for (size_t i = 0; i < s->all.count; i++) {
+        struct trigger *t = &s->all.items[i];
+        if (t->kind == TRIGGER_LIVE)
+            t->base = live > FIRST_BASE ? live : FIRST_BASE;
+        else if (t->kind == TRIGGER_PEAK && live > t->base)
+            t->base = live; /* the heap may have grown between the check and the snapshot */
+    }
 }
 
 /* Our own processor time, not the time of others: when memory runs out, everything is slow. */

@@ -30,7 +30,7 @@ struct trigger {
     enum trigger_kind kind;
     uint64_t bytes;   /* TRIGGER_RSS */
     unsigned percent; /* TRIGGER_LIVE, TRIGGER_PEAK */
-    uint64_t base;    /* live heap when it last fired, in bytes */
+    uint64_t base;    /* live heap that growth is measured from, in bytes */
     bool fired;       /* the trigger has fired, and the value has not moved away since */
 };
 
