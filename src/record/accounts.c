@@ -320,23 +320,31 @@ void accounts_begun(struct thread *t)
 static void row_taken(struct thread *t, struct wire_account *a)
 {
     struct wire_amounts *m = account_amounts(a);
-    a->base_blocks += a->allocs - a->frees;
-    a->allocs = a->frees = a->temps = 0;
-    a->reallocs = 0;
     if (m) {
+        m->base_blocks += (uint64_t)a->allocs - a->frees;
         m->base_bytes += m->bytes - m->freed;
         m->base_slack += (uint64_t)m->slack - m->slack_freed;
         m->bytes = m->freed = m->temp_bytes = 0;
         m->slack = m->slack_freed = 0;
     }
+    a->base_blocks += a->allocs - a->frees;
+    a->allocs = a->frees = a->temps = 0;
+    a->reallocs = 0;
     atomic_store_explicit(&t->ring->dirty, a->next_dirty, memory_order_release);
     a->next_dirty = 0;
     atomic_store_explicit(&t->ring->row_of, 0, memory_order_release);
 }
 
+static bool has_many_blocks(const struct wire_account *a)
+{
+    return a->base_blocks + WIRE_BLOCKS_ALIKE > 2 * WIRE_BLOCKS_ALIKE;
+}
+
 static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 {
     const struct wire_amounts *amounts = account_amounts(a);
+    if (!amounts && UNLIKELY(has_many_blocks(a)))
+        amounts = account_add_amounts(t, a);
     const struct wire_amounts m = UNLIKELY(amounts != NULL) ? *amounts : wire_amounts_of(a);
     /* All frees were temporary. */
     bool all = a->temps && a->temps == a->frees && m.temp_bytes == m.freed;

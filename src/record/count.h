@@ -64,6 +64,7 @@ static inline void count_save(struct wire_account *a, uint32_t epoch)
     if (m) {
         m->saved_bytes = m->base_bytes + m->bytes - m->freed;
         m->saved_slack = m->base_slack + m->slack - m->slack_freed;
+        m->saved_blocks = m->base_blocks + a->allocs - a->frees;
     }
     a->saved_blocks = a->base_blocks + a->allocs - a->frees;
     a->saved_epoch = epoch;

@@ -10,7 +10,7 @@
  *
  * Nearly every account has blocks of one size only, for which numbers of blocks say everything. At
  * the first block of another size, or with another slack, the thread adds a wire_amounts, which
- * counts bytes.
+ * counts bytes. It does the same when 32 bits are no longer enough for the number of blocks.
  *
  * Accounts, amounts and cells are in one array of units of 64 bytes; the number of each is that of
  * its first unit. Sizes are part of the ABI: change WIRE_VERSION with them.
@@ -55,12 +55,17 @@ struct wire_amounts {
     uint64_t unused;
     uint64_t base_slack, saved_slack;
     uint64_t temp_bytes;
-    uint64_t unused_too[5];
+    uint64_t base_blocks, saved_blocks; /* the account has their lower 32 bits */
+    uint64_t unused_too[3];
 };
 static_assert(sizeof(struct wire_amounts) == 2 * WIRE_UNIT_BYTES, "wire ABI");
 static_assert(offsetof(struct wire_amounts, unused) == offsetof(struct wire_account, owner) &&
                   offsetof(struct wire_amounts, base_slack) == WIRE_UNIT_BYTES,
               "no account is seen here");
+
+/* An account whose base_blocks is further from 0 than this gets amounts, whose numbers have 64 bits:
+ * in a program that runs for hours, one thread may free billions of another's blocks. */
+#define WIRE_BLOCKS_ALIKE (UINT32_C(1) << 30)
 
 /* Of live blocks there are less than none where another thread's blocks are freed. */
 static inline uint64_t wire_signed_blocks(uint32_t blocks)
@@ -85,6 +90,8 @@ static inline struct wire_amounts wire_amounts_of(const struct wire_account *a)
         .base_slack = wire_signed_blocks(a->base_blocks) * a->slack,
         .saved_slack = wire_signed_blocks(a->saved_blocks) * a->slack,
         .temp_bytes = a->temps * a->size,
+        .base_blocks = wire_signed_blocks(a->base_blocks),
+        .saved_blocks = wire_signed_blocks(a->saved_blocks),
     };
 }
 

@@ -188,6 +188,38 @@ static void test_blocks_that_are_not_alike(void **state)
     target_free(t);
 }
 
+/* One thread allocates billions of blocks, which two others free: 10 are live, and 20 were. */
+static void test_billions_of_blocks(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    const uint64_t passed = UINT64_C(6) << 32, live[] = {passed + 10, -passed / 2, -passed / 2};
+    uint32_t number = account_of(&r[0], 1, 0), amounts = t->header->totals.accounts_end + 101;
+    amounts += amounts % 2;
+    for (unsigned i = 0; i < 3; i++, amounts += 2) {
+        *(struct wire_amounts *)(void *)account_at(t, amounts) =
+            (struct wire_amounts){.base_blocks = live[i],
+                                  .base_bytes = live[i] * 100,
+                                  .saved_blocks = live[i] + (i ? 0 : 10),
+                                  .saved_bytes = (live[i] + (i ? 0 : 10)) * 100,
+                                  .largest_bytes = 100};
+        struct wire_account as = {.frees = !i, .saved_epoch = 1, .size = WIRE_NO_SIZE};
+        as.base_blocks = (uint32_t)live[i];
+        as.amounts = amounts;
+        changed(&r[i], i ? account_of(&r[i], number, WIRE_ACCOUNT_OTHERS) : number, as);
+        row(&r[i], i ? account_of(&r[i], number, WIRE_ACCOUNT_OTHERS) : number, 1, 100, 0);
+    }
+    t->header->totals.accounts_end = amounts;
+    t->header->totals.peak_bytes = 2000; /* noted in epoch 1 */
+    target_drain(t, 1);
+    heap_peak_settle(t, 5);
+    struct amount peak = ledger_at_peak(&t->ledger, &t->ledger.accounts.items[0]);
+    assert_u64_equal(peak.blocks, 20);
+    assert_u64_equal(peak.bytes, 2000);
+    target_free(t);
+}
+
 /* They may be read before anything of the thread that allocated: they wait for it. */
 static void test_frees_before_the_allocations(void **state)
 {
@@ -553,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_frees_of_others),
         cmocka_unit_test(test_blocks_that_are_alike),
         cmocka_unit_test(test_blocks_that_are_not_alike),
+        cmocka_unit_test(test_billions_of_blocks),
         cmocka_unit_test(test_frees_before_the_allocations),
         cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_mark_of_a_thread_that_reports),

@@ -116,14 +116,14 @@ static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
     struct amount live = {.bytes = of.base_bytes + of.bytes - of.freed,
-                          .blocks = wire_signed_blocks(a.base_blocks + a.allocs - a.frees)};
+                          .blocks = of.base_blocks + a.allocs - a.frees};
     live.usable = live.bytes + of.base_slack + of.slack - of.slack_freed;
     t->accounts.settled_bytes += live.bytes;
     bool saved = a.saved_epoch == epoch;
     struct site_amounts m = site_amounts_get(&t->ledger.amounts, to);
     m.at_peak.bytes += saved ? of.saved_bytes : live.bytes;
     m.at_peak.usable += saved ? of.saved_bytes + of.saved_slack : live.usable;
-    m.at_peak.blocks += saved ? wire_signed_blocks(a.saved_blocks) : live.blocks;
+    m.at_peak.blocks += saved ? of.saved_blocks : live.blocks;
     m.saved_epoch = epoch;
     if (!to->own_peak_shared) {
         bool falls = of.own_peak_bytes > live.bytes;

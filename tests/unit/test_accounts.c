@@ -1,0 +1,218 @@
+/* What a thread counts in its accounts (record/accounts.c, count.c, fast_path.h). */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "record/array_growth.h"
+#include "record/fast_path.h"
+#include "record/python.h"
+#include "record/stack_tree.h"
+#include "recorder_memory.h"
+#include "unit.h"
+
+/* --- what the modules want of the recorder ---------------------------------------------------- */
+
+struct recorder recorder;
+__thread struct tls tls;
+_Atomic(usable_of *) chunk_trusted;
+static uint64_t written[1 << 16]; /* the ring of whichever thread writes */
+static bool ring_is_full;
+static char boot[64];
+
+bool ring_room(struct thread *t, unsigned events)
+{
+    (void)events;
+    t->at = written;
+    t->end = ring_is_full ? written : written + sizeof written / sizeof *written;
+    return !ring_is_full;
+}
+
+bool ring_spare_room(struct thread *t)
+{
+    return ring_room(t, 0);
+}
+
+size_t chunk_ask_freed(void *p, usable_of *usable)
+{
+    return usable(p);
+}
+
+size_t boot_bytes(char **start)
+{
+    *start = boot;
+    return sizeof boot;
+}
+
+void sys_yield(void)
+{
+}
+
+void growth_step(struct thread *t, const struct growth_step *s)
+{
+    (void)t;
+    (void)s;
+}
+
+void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old)
+{
+    (void)t;
+    (void)address;
+    (void)old;
+}
+
+void large_freed(struct thread *t, void *p, size_t size, uint32_t account)
+{
+    (void)t;
+    (void)p;
+    (void)size;
+    (void)account;
+}
+
+void python_forget_accounts(struct thread *t)
+{
+    (void)t;
+}
+
+uint32_t stack_tree_cut_of(uint32_t number)
+{
+    (void)number;
+    return WIRE_CUT_ROOT;
+}
+
+/* --- a program -------------------------------------------------------------------------------- */
+
+#define STACK UINT32_C(5) /* where all blocks are allocated */
+#define ERAS  4096        /* bytes before them */
+
+#define THREADS 3
+
+static struct {
+    struct thread threads[THREADS];
+    struct wire_ring rings[THREADS];
+} program;
+
+static void *memory(size_t size)
+{
+    void *p = sys_map(size);
+    assert_non_null(p);
+    return p;
+}
+
+/* A process with accounts in one window, and three threads. */
+static void begin(void)
+{
+    struct wire_header *h = memory(ERAS + WIRE_ERAS * sizeof(uint32_t));
+    h->eras_offset = ERAS;
+    h->accounts_limit = wire_accounts_before(1);
+    h->totals.accounts_end = WIRE_ACCOUNT_USUAL;
+    h->totals.spare_end = WIRE_ACCOUNT_FIRST;
+    h->totals.peak_epoch = 1;
+    h->moment = UINT64_C(1) << 32 | 1;
+    recorder.header = h;
+    index_set_spacing(8);
+    assert_true(accounts_reset(h, memory(wire_accounts_bytes(0))));
+    memset(&program, 0, sizeof program);
+    ring_is_full = false;
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct thread *t = &program.threads[i];
+        t->ring = &program.rings[i];
+        accounts_init(&t->counting, memory(COUNTING_BYTES));
+        accounts_begin(t);
+    }
+}
+
+/* What the account has, whether or not its blocks are alike. */
+static struct wire_amounts amounts_of(const struct wire_account *a)
+{
+    const struct wire_amounts *m = account_amounts(a);
+    return m ? *m : wire_amounts_of(a);
+}
+
+static int64_t live_blocks(const struct wire_account *a)
+{
+    return (int64_t)(amounts_of(a).base_blocks + a->allocs - a->frees);
+}
+
+static int64_t live_bytes(const struct wire_account *a)
+{
+    struct wire_amounts m = amounts_of(a);
+    return (int64_t)(m.base_bytes + m.bytes - m.freed);
+}
+
+/* The first account of a thread. */
+static struct wire_account *account_of(const struct thread *t)
+{
+    uint32_t end = atomic_load(&accounts.totals->accounts_end);
+    for (uint32_t n = WIRE_ACCOUNT_USUAL; n < end; n++)
+        if (account_at(n)->owner / WIRE_ACCOUNT_OWNER == t->counting.owner / WIRE_ACCOUNT_OWNER)
+            return account_at(n);
+    fail();
+    return NULL;
+}
+
+static void *const block = (void *)0x7e0000001010;
+
+static void allocates(struct thread *t, size_t size, size_t usable)
+{
+    assert_true(count_alloc(t, block, size, usable, true, NULL, STACK, NULL));
+}
+
+static void frees(struct thread *t)
+{
+    assert_true(count_free(t, block, NULL, true));
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/* Blocks come and go for hours: so many that only 64 bits have room for their number. */
+static void add_to_base(struct wire_account *a, int64_t blocks, int64_t size)
+{
+    struct wire_amounts *m = account_amounts(a);
+    a->base_blocks += (uint32_t)blocks;
+    if (m) {
+        m->base_blocks += (uint64_t)blocks;
+        m->base_bytes += (uint64_t)(blocks * size);
+    }
+}
+
+/* Two threads free what another one allocates: the sum stays what is live. */
+static void test_billions_of_blocks_for_other_threads(void **state)
+{
+    const int64_t size = 100, more = 700000000;
+    struct wire_account *accounts_of[THREADS];
+    struct thread *from = &program.threads[0];
+    (void)state;
+    begin();
+    for (unsigned i = 1; i < THREADS; i++) {
+        allocates(from, size, 112);
+        frees(&program.threads[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        accounts_of[i] = account_of(&program.threads[i]);
+        accounts_rows(&program.threads[i]);
+    }
+    for (unsigned hours = 0; hours < 8; hours++) {
+        int64_t bytes = 0, blocks = 0;
+        add_to_base(accounts_of[0], more, size);
+        for (unsigned i = 1; i < THREADS; i++)
+            add_to_base(accounts_of[i], -more / 2, size);
+        for (unsigned i = 1; i < THREADS; i++) {
+            allocates(from, size, 112);
+            frees(&program.threads[i]);
+        }
+        for (unsigned i = 0; i < THREADS; i++) {
+            accounts_rows(&program.threads[i]);
+            bytes += live_bytes(accounts_of[i]);
+            blocks += live_blocks(accounts_of[i]);
+        }
+        assert_int_equal(bytes, 0);
+        assert_int_equal(blocks, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_billions_of_blocks_for_other_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
