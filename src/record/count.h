@@ -205,7 +205,7 @@ static inline __attribute__((always_inline)) void account_grows(struct thread *t
     unsigned bucket = size_bucket(size);
     if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket))
         count_size(t, a, bucket, w.blocks, w.bytes);
-    if (UNLIKELY((allocs | m->slack) >= COUNT_ROW_LIMIT))
+    if (UNLIKELY(allocs >= COUNT_ROW_BLOCKS) || UNLIKELY(m->slack >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 
@@ -245,7 +245,7 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
     unsigned life = b->era != now ? count_life_of(&t->counting, b->era, now) : 0;
     if (life)
         count_life_in(t, a, life - 1, blocks);
-    if (UNLIKELY(m ? (frees | m->slack_freed) >= COUNT_ROW_LIMIT : frees >= COUNT_ROW_BLOCKS))
+    if (UNLIKELY(frees >= COUNT_ROW_BLOCKS) || UNLIKELY(m && m->slack_freed >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 

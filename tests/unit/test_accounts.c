@@ -209,10 +209,34 @@ static void test_billions_of_blocks_for_other_threads(void **state)
     }
 }
 
+/* The fast path has room for so many blocks in a row: then a row is written, and it has room again,
+ * whether or not the blocks are alike. */
+static void test_room_for_the_fast_path(void **state)
+{
+    (void)state;
+    for (unsigned alike = 0; alike < 2; alike++) {
+        begin();
+        struct thread *t = &program.threads[0];
+        allocates(t, 100, 112);
+        frees(t);
+        allocates(t, alike ? 100 : 200, alike ? 112 : 208);
+        frees(t);
+        struct wire_account *a = account_of(t);
+        assert_int_equal(account_amounts(a) != NULL, !alike);
+        a->allocs = a->frees = COUNT_ROW_BLOCKS - 1;
+        allocates(t, 100, 112);
+        assert_true(a->allocs < COUNT_ROW_BLOCKS);
+        a->frees = COUNT_ROW_BLOCKS - 1;
+        frees(t);
+        assert_true(a->frees < COUNT_ROW_BLOCKS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_billions_of_blocks_for_other_threads),
+        cmocka_unit_test(test_room_for_the_fast_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
