@@ -287,10 +287,28 @@ void count_moving_goes(struct thread *t, uint32_t now)
         account_shrinks(t, &c->moving, 1, false, now);
 }
 
+void count_reallocs(struct thread *t, uint32_t number, uint64_t count)
+{
+    struct wire_account *a = account_at(number);
+    for (;;) {
+        uint64_t room = (uint64_t)UINT16_MAX - a->reallocs, now = count < room ? count : room;
+        if (!a->next_dirty)
+            account_touch(t, number, a);
+        a->reallocs = (uint16_t)(a->reallocs + now);
+        count -= now;
+        if (LIKELY(!count))
+            return;
+        accounts_rows(t);
+        if (a->reallocs) { /* the ring is full, and nobody reads it */
+            atomic_fetch_add_explicit(&t->ring->dropped, count, memory_order_relaxed);
+            return;
+        }
+    }
+}
+
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now)
 {
     struct counting *c = &t->counting;
-    struct wire_account *a = account_at(account);
     if (c->moving_known && !is_inherited(&c->moving) && size > c->moving.size) {
         struct growth_step step = {.from = c->moving_from,
                                    .to = to,
@@ -301,11 +319,7 @@ void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account
                                    .old = c->moving};
         growth_step(t, &step);
     }
-    if (UNLIKELY(a->reallocs == UINT16_MAX))
-        accounts_rows(t);
-    if (!a->next_dirty)
-        account_touch(t, account, a);
-    a->reallocs++;
+    count_reallocs(t, account, 1);
     c->fresh.address = 0;
     realloc_ends(t);
 }

@@ -43,6 +43,9 @@ bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
 /* After a realloc: counts the old block of count_realloc as freed, unless that was done. */
 void count_moving_goes(struct thread *t, uint32_t now);
+/* Counts reallocs in an account. Their counter has 16 bits: those are lost for which there is no
+ * room because the ring is full. */
+void count_reallocs(struct thread *t, uint32_t number, uint64_t count);
 /* Ends the realloc; its result is in the index. */
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
 /* The account of a stack that is not cached, or whose blocks are no longer alike; 0: there is

@@ -232,11 +232,50 @@ static void test_room_for_the_fast_path(void **state)
     }
 }
 
+/* The counter of reallocs has 16 bits. If no row can be written, what does not fit is lost. */
+static void test_reallocs_without_room_for_a_row(void **state)
+{
+    (void)state;
+    begin();
+    struct thread *t = &program.threads[0];
+    allocates(t, 100, 112);
+    struct wire_account *a = account_of(t);
+    a->reallocs = UINT16_MAX - 1;
+    ring_is_full = true;
+    t->at = t->end;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(count_realloc(t, block, NULL, true));
+        allocates(t, 100, 112);
+    }
+    assert_int_equal(a->reallocs, UINT16_MAX);
+    assert_int_equal(t->ring->dropped, 2);
+}
+
+/* A sampled block stands for more reallocs than that. */
+static void test_sampled_reallocs_without_room_for_a_row(void **state)
+{
+    (void)state;
+    begin();
+    struct thread *t = &program.threads[0];
+    recorder.header->sample_bytes = WIRE_PERIOD_MOST;
+    assert_true(sample_reset(recorder.header));
+    assert_true(weighed_alloc(t, block, 1, 24, STACK, NULL));
+    ring_is_full = true;
+    t->at = t->end;
+    weighed_realloc(t, block);
+    assert_true(weighed_alloc(t, block, 1, 24, STACK, NULL));
+    assert_int_equal(account_of(t)->reallocs, UINT16_MAX);
+    assert_true(t->ring->dropped > WIRE_PERIOD_MOST / 2);
+    recorder.sample_bytes = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_billions_of_blocks_for_other_threads),
         cmocka_unit_test(test_room_for_the_fast_path),
+        cmocka_unit_test(test_reallocs_without_room_for_a_row),
+        cmocka_unit_test(test_sampled_reallocs_without_room_for_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
