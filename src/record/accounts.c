@@ -399,7 +399,9 @@ void accounts_recover(struct thread *t)
 {
     struct wire_ring *ring = t->ring;
     uint32_t number = atomic_load(&ring->row_of);
-    if (account_is_sound(number) && atomic_load(&ring->written) >= atomic_load(&ring->row_end))
+    /* Unless it is no longer in the list. */
+    if (account_is_sound(number) && account_at(number)->next_dirty &&
+        atomic_load(&ring->written) >= atomic_load(&ring->row_end))
         row_taken(t, account_at(number));
     atomic_store(&ring->row_of, 0);
     if (atomic_load(&ring->rows_written) % 2)

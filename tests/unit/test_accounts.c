@@ -269,6 +269,29 @@ static void test_sampled_reallocs_without_room_for_a_row(void **state)
     recorder.sample_bytes = 0;
 }
 
+/* A hook was left by longjmp right after it had taken an account off the list of those that have
+ * changed. The list stays one. */
+static void test_left_after_a_row(void **state)
+{
+    (void)state;
+    begin();
+    struct thread *t = &program.threads[0];
+    struct wire_ring *ring = t->ring;
+    allocates(t, 100, 112);
+    uint32_t number = atomic_load(&ring->dirty);
+    account_at(number)->next_dirty = 0;
+    atomic_store(&ring->dirty, WIRE_LAST);
+    atomic_store(&ring->row_of, number);
+    atomic_store(&ring->rows_written, 1);
+    accounts_recover(t);
+    assert_int_equal(atomic_load(&ring->dirty), WIRE_LAST);
+    frees(t);
+    allocates(t, 100, 112);
+    assert_int_equal(atomic_load(&ring->dirty), number);
+    assert_int_equal(account_at(number)->next_dirty, WIRE_LAST);
+    assert_int_equal(atomic_load(&ring->rows_written), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_room_for_the_fast_path),
         cmocka_unit_test(test_reallocs_without_room_for_a_row),
         cmocka_unit_test(test_sampled_reallocs_without_room_for_a_row),
+        cmocka_unit_test(test_left_after_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
