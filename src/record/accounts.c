@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/accounts_memory.h"
+#include "record/count.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/shared_window.h"
@@ -14,6 +15,8 @@
 /* Once so many are new, rows are written before the interval ends. Otherwise, in a program whose
  * stacks are all new, they would fill the ring at its end, and the thread would wait. */
 #define NEW_MOST 4096
+/* Rows of fewer blocks are written too seldom to fill a count of 32 bits. */
+#define CARRIED_AFTER 256
 
 struct accounts_memory accounts;
 
@@ -350,6 +353,8 @@ static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
     bool all = a->temps && a->temps == a->frees && m.temp_bytes == m.freed;
     bool small = a->allocs < 256 && a->frees < 256 && m.bytes < 1u << 20 && m.freed < 1u << 20 &&
                  m.slack < 4096 && m.slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
+    if ((a->allocs | a->frees) >= CARRIED_AFTER && a->cells)
+        count_carry(t, a);
     if (!remark_room(t, 7))
         return false;
     if (small) {

@@ -154,6 +154,30 @@ void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, ui
         cell->lives_count[bucket - group * WIRE_CELL_LIVES] += (uint32_t)blocks;
 }
 
+/* The counts of a cell, of which there are so many. */
+static uint32_t *counts_of(struct wire_cell *cell, size_t *number)
+{
+    *number = cell->lives ? WIRE_CELL_LIVES : WIRE_CELL_SIZES;
+    return cell->lives ? cell->lives_count : cell->sizes.count;
+}
+
+void count_carry(struct thread *t, struct wire_account *a)
+{
+    uint32_t n = count_first_cell(a);
+    for (unsigned i = 0; n && i < WIRE_CELLS_MOST && account_is_sound(n); i++) {
+        struct wire_cell *cell = unit_at(n), *over;
+        size_t number, ignored;
+        uint32_t *counts = counts_of(cell, &number);
+        n = cell->next; /* before cells are added */
+        for (size_t k = 0; k < number; k++)
+            if (UNLIKELY(counts[k] >= WIRE_CELL_CARRIED) &&
+                (over = cell_of(t, a, cell->group | WIRE_CELL_CARRY, cell->lives))) {
+                counts[k] -= (uint32_t)WIRE_CELL_CARRIED;
+                counts_of(over, &ignored)[k]++;
+            }
+    }
+}
+
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 void count_inherited_free(const struct indexed *b)

@@ -30,6 +30,8 @@ static inline void count_store(_Atomic uint64_t *word, uint64_t value)
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
                 uint64_t bytes);
+/* Keeps the counts of its cells from passing 32 bits. Call it once for many blocks. */
+void count_carry(struct thread *t, struct wire_account *a);
 /* Counts `blocks` freed blocks whose lifetime is in this bucket. */
 void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks);
 void count_inherited_free(const struct indexed *b);

@@ -110,8 +110,10 @@ static inline struct wire_amounts wire_amounts_of(const struct wire_account *a)
 #define WIRE_ACCOUNT_OWNER   (1u << 8) /* times the number of the thread, which is new for each */
 
 /* Blocks of an account by size or by lifetime; what is in no cell is in the first bucket. */
-#define WIRE_CELL_SIZES 4u  /* buckets: counts and bytes */
-#define WIRE_CELL_LIVES 12u /* buckets: counts, from bucket 1 on */
+#define WIRE_CELL_SIZES   4u  /* buckets: counts and bytes */
+#define WIRE_CELL_LIVES   12u /* buckets: counts, from bucket 1 on */
+#define WIRE_CELL_CARRY   16u /* added to the group: each count is of WIRE_CELL_CARRIED blocks */
+#define WIRE_CELL_CARRIED (UINT64_C(1) << 31)
 struct wire_cell {
     uint32_t next;
     uint16_t group; /* the first bucket / that many */
@@ -125,7 +127,13 @@ struct wire_cell {
     };
 };
 static_assert(sizeof(struct wire_cell) == offsetof(struct wire_account, owner), "wire ABI");
-#define WIRE_CELLS_MOST 64 /* of one account: more than there are groups */
+#define WIRE_CELLS_MOST 64 /* of one account: more than twice as many as there are groups */
+
+/* How many blocks each count of a cell stands for. */
+static inline uint64_t wire_cell_unit(const struct wire_cell *cell)
+{
+    return cell->group & WIRE_CELL_CARRY ? WIRE_CELL_CARRIED : 1;
+}
 
 /* Bytes that a thread may add to the heap, or free, before others know. */
 #define WIRE_PENDING_MOST (4 << 10)

@@ -292,6 +292,36 @@ static void test_left_after_a_row(void **state)
     assert_int_equal(atomic_load(&ring->rows_written), 2);
 }
 
+/* Blocks of sizes and lifetimes that most of the account do not have: more than 2^32 of one kind. */
+static void test_billions_in_a_cell(void **state)
+{
+    (void)state;
+    begin();
+    struct thread *t = &program.threads[0];
+    allocates(t, 100, 112);
+    frees(t);
+    allocates(t, 1000, 1008);
+    struct wire_account *a = account_of(t);
+    struct wire_cell *cell = unit_at(a->cells);
+    assert_int_equal(cell->sizes.count[1], 1); /* of sizes from 2^8 on, the second bucket */
+    uint64_t expected = 1, counted = 0;
+    for (unsigned hours = 0; hours < 5; hours++) {
+        cell->sizes.count[1] += WIRE_CELL_CARRIED - 10;
+        expected += WIRE_CELL_CARRIED - 10;
+        a->allocs = 300;
+        accounts_rows(t);
+        frees(t);
+        allocates(t, 1000, 1008);
+        expected++;
+    }
+    for (uint32_t n = a->cells; n; n = cell->next) {
+        cell = unit_at(n);
+        assert_int_equal(cell->lives, 0);
+        counted += (uint64_t)cell->sizes.count[1] * wire_cell_unit(cell);
+    }
+    assert_int_equal(counted, expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_reallocs_without_room_for_a_row),
         cmocka_unit_test(test_sampled_reallocs_without_room_for_a_row),
         cmocka_unit_test(test_left_after_a_row),
+        cmocka_unit_test(test_billions_in_a_cell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,33 @@ static void test_billions_of_blocks(void **state)
     target_free(t);
 }
 
+/* Of some sizes and lifetimes there were more blocks than 32 bits can count. */
+static void test_billions_in_cells(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t number = account_of(&r[0], 1, 0), first = t->header->totals.accounts_end;
+    const struct wire_cell cells[] = {
+        {.next = first + 1, .group = 2, .sizes = {.count = {0, 7}, .bytes = {0, 700}}},
+        {.next = first + 2, .group = 2 | WIRE_CELL_CARRY, .sizes = {.count = {0, 5}}},
+        {.group = 1 | WIRE_CELL_CARRY, .lives = 1, .lives_count = {3}}};
+    for (unsigned i = 0; i < 3; i++)
+        *(struct wire_cell *)(void *)account_at(t, first + i) = cells[i];
+    t->header->totals.accounts_end = first + 3;
+    changed(&r[0], number, (struct wire_account){.allocs = 1, .size = 100, .cells = first});
+    drain_counters(t);
+    heap_peak_settle(t, 5);
+    const struct bucket_rows *sizes = &t->ledger.counted_sizes, *lives = &t->ledger.counted_lives;
+    assert_int_equal(sizes->count, 2);
+    assert_int_equal(sizes->items[1].bucket, 2 * WIRE_CELL_SIZES + 1);
+    assert_u64_equal(sizes->items[0].count + sizes->items[1].count, 7 + 5 * WIRE_CELL_CARRIED);
+    assert_int_equal(lives->count, 1);
+    assert_int_equal(lives->items[0].bucket, WIRE_CELL_LIVES + 1);
+    assert_u64_equal(lives->items[0].count, 3 * WIRE_CELL_CARRIED);
+    target_free(t);
+}
+
 /* They may be read before anything of the thread that allocated: they wait for it. */
 static void test_frees_before_the_allocations(void **state)
 {
@@ -586,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_blocks_that_are_alike),
         cmocka_unit_test(test_blocks_that_are_not_alike),
         cmocka_unit_test(test_billions_of_blocks),
+        cmocka_unit_test(test_billions_in_cells),
         cmocka_unit_test(test_frees_before_the_allocations),
         cmocka_unit_test(test_frees_in_an_earlier_interval),
         cmocka_unit_test(test_mark_of_a_thread_that_reports),

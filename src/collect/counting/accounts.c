@@ -111,7 +111,7 @@ bool accounts_read(struct target *t, uint32_t number, struct wire_account *a,
 }
 
 /* Threads claim units 64 at a time for accounts, and 16 for their amounts and cells, of which an
- * account has less than 20. All accounts in which something was counted are known when this is
+ * account has less than 50. All accounts in which something was counted are known when this is
  * called. */
 uint32_t accounts_end(struct target *t)
 {

@@ -62,20 +62,23 @@ void heap_peak_restart(struct target *t)
 
 static void take_lives(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
+    const unsigned group = cell->group & ~WIRE_CELL_CARRY;
     for (unsigned i = 0; i < WIRE_CELL_LIVES; i++) {
-        unsigned bucket = cell->group * WIRE_CELL_LIVES + i + 1;
-        if (cell->lives_count[i] && bucket < LIFE_BUCKETS)
-            *vec_push(rows) = (struct bucket_row){site, bucket, cell->lives_count[i], 0};
+        unsigned bucket = group * WIRE_CELL_LIVES + i + 1;
+        uint64_t count = cell->lives_count[i] * wire_cell_unit(cell);
+        if (count && bucket < LIFE_BUCKETS)
+            *vec_push(rows) = (struct bucket_row){site, bucket, count, 0};
     }
 }
 
 static void take_sizes(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
+    const unsigned group = cell->group & ~WIRE_CELL_CARRY;
     for (unsigned i = 0; i < WIRE_CELL_SIZES; i++) {
-        unsigned bucket = cell->group * WIRE_CELL_SIZES + i;
-        if (cell->sizes.count[i] && bucket < SIZE_BUCKETS)
-            *vec_push(rows) =
-                (struct bucket_row){site, bucket, cell->sizes.count[i], cell->sizes.bytes[i]};
+        unsigned bucket = group * WIRE_CELL_SIZES + i;
+        uint64_t count = cell->sizes.count[i] * wire_cell_unit(cell);
+        if ((count || cell->sizes.bytes[i]) && bucket < SIZE_BUCKETS)
+            *vec_push(rows) = (struct bucket_row){site, bucket, count, cell->sizes.bytes[i]};
     }
 }
 
