@@ -63,8 +63,8 @@ static_assert(offsetof(struct wire_amounts, unused) == offsetof(struct wire_acco
                   offsetof(struct wire_amounts, base_slack) == WIRE_UNIT_BYTES,
               "no account is seen here");
 
-/* An account whose base_blocks is further from 0 than this gets amounts, whose numbers have 64 bits:
- * in a program that runs for hours, one thread may free billions of another's blocks. */
+/* An account whose base_blocks is further from 0 than this gets amounts, whose numbers have 64
+ * bits: in a program that runs for hours, one thread may free billions of another's blocks. */
 #define WIRE_BLOCKS_ALIKE (UINT32_C(1) << 30)
 
 /* Of live blocks there are less than none where another thread's blocks are freed. */
