@@ -17,6 +17,7 @@
 #define NEW_MOST 4096
 /* Rows of fewer blocks are written too seldom to fill a count of 32 bits. */
 #define CARRIED_AFTER 256
+#define OWNERS        (UINT32_MAX / WIRE_ACCOUNT_OWNER + 1) /* numbers of owners, with 0 */
 
 struct accounts_memory accounts;
 
@@ -289,10 +290,35 @@ __attribute__((noinline, cold)) uint32_t account_cut(struct thread *t, uint32_t 
     return number;
 }
 
+struct owner_search {
+    uint32_t owner;
+    bool is_taken;
+};
+
+static void compare_owner(struct thread *t, void *context)
+{
+    struct owner_search *s = context;
+    s->is_taken |= t->counting.owner == s->owner;
+}
+
+/* A number that no thread has. After OWNERS of them they begin again, for threads that have ended:
+ * otherwise a thread would count in the accounts of another one. */
+static uint32_t new_owner(void)
+{
+    struct owner_search s;
+    do {
+        uint64_t number = atomic_fetch_add(&accounts.owners, 1) + 1;
+        s = (struct owner_search){.owner = (uint32_t)number * WIRE_ACCOUNT_OWNER};
+        if (UNLIKELY(number >= OWNERS))
+            threads_each(compare_owner, &s);
+    } while (UNLIKELY(!s.owner || s.is_taken));
+    return s.owner;
+}
+
 void accounts_begin(struct thread *t)
 {
     struct counting *c = &t->counting;
-    c->owner = (atomic_fetch_add(&accounts.owners, 1) + 1) * WIRE_ACCOUNT_OWNER;
+    c->owner = new_owner();
     table_clear(&c->own);
     table_clear(&c->others);
     if (c->any_replacement)

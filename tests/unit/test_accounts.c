@@ -14,6 +14,12 @@
 struct recorder recorder;
 __thread struct tls tls;
 _Atomic(usable_of *) chunk_trusted;
+#define THREADS 3
+
+static struct {
+    struct thread threads[THREADS];
+    struct wire_ring rings[THREADS];
+} program;
 static uint64_t written[1 << 16]; /* the ring of whichever thread writes */
 static bool ring_is_full;
 static char boot[64];
@@ -44,6 +50,12 @@ size_t boot_bytes(char **start)
 
 void sys_yield(void)
 {
+}
+
+void threads_each(void (*f)(struct thread *t, void *context), void *context)
+{
+    for (unsigned i = 0; i < THREADS; i++)
+        f(&program.threads[i], context);
 }
 
 void growth_step(struct thread *t, const struct growth_step *s)
@@ -82,13 +94,6 @@ uint32_t stack_tree_cut_of(uint32_t number)
 
 #define STACK UINT32_C(5) /* where all blocks are allocated */
 #define ERAS  4096        /* bytes before them */
-
-#define THREADS 3
-
-static struct {
-    struct thread threads[THREADS];
-    struct wire_ring rings[THREADS];
-} program;
 
 static void *memory(size_t size)
 {
@@ -322,6 +327,25 @@ static void test_billions_in_a_cell(void **state)
     assert_int_equal(counted, expected);
 }
 
+/* Threads begin, or get another name, so often that the numbers of owners begin again: those of
+ * threads that live are left out. */
+static void test_millions_of_owners(void **state)
+{
+    const uint32_t all = UINT32_MAX / WIRE_ACCOUNT_OWNER + 1;
+    (void)state;
+    begin();
+    struct thread *first = &program.threads[0], *other = &program.threads[1];
+    atomic_store(&accounts.owners, all - 1);
+    accounts_begin(other);
+    assert_int_not_equal(other->counting.owner, 0);
+    atomic_store(&accounts.owners, all + first->counting.owner / WIRE_ACCOUNT_OWNER - 1);
+    accounts_begin(other);
+    for (unsigned i = 0; i < THREADS; i++)
+        for (unsigned k = 0; k < i; k++)
+            assert_int_not_equal(program.threads[i].counting.owner,
+                                 program.threads[k].counting.owner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_sampled_reallocs_without_room_for_a_row),
         cmocka_unit_test(test_left_after_a_row),
         cmocka_unit_test(test_billions_in_a_cell),
+        cmocka_unit_test(test_millions_of_owners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
