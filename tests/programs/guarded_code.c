@@ -1,7 +1,7 @@
 /*
  * guarded_code: has no unwind tables, and forbids itself to read a page of its own code. Addresses
- * in that page are on its stack when it allocates 10 blocks of 30 bytes. Both functions that are on
- * the stack then are called through pointers.
+ * in that page are on its stack when it allocates 10 blocks of 30 bytes. The functions that are on
+ * the stack then are called through pointers; one ends where that page begins.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -11,8 +11,23 @@
 
 enum { PAGE = 65536, WORDS = 32 }; /* a page, or several */
 
+/* Calls a function, and ends where the guarded page begins. */
+#ifdef __x86_64__
+void beside(void (*function)(void));
+#define BESIDE                                                                                     \
+    ".balign 65536\n.skip 65536 - 8\n.globl beside\n.type beside, @function\nbeside:\n"            \
+    "push %rbp\nmov %rsp, %rbp\ncall *%rdi\npop %rbp\nret\n"
+#else
+#define BESIDE ""
+static void beside(void (*function)(void))
+{
+    function();
+}
+#endif
+
 extern char guarded[];
-__asm__(".text\n.balign 65536\n.globl guarded\nguarded:\n.fill 65536, 1, 0x90\n.balign 65536\n");
+__asm__(".text\n" BESIDE
+        ".balign 65536\n.globl guarded\nguarded:\n.fill 65536, 1, 0x90\n.balign 65536\n");
 
 static volatile uintptr_t word;
 
@@ -41,6 +56,6 @@ int main(void)
     if (mprotect(guarded, PAGE, PROT_NONE))
         return 1;
     for (int i = 0; i < 10; i++)
-        outer();
+        beside(outer);
     return 0;
 }
