@@ -77,7 +77,7 @@ static enum step_call call_at(const struct unwind_space *self, uint64_t address,
 {
     (void)self;
     struct call_site site;
-    return loaded_call_site(address, &site) ? call_site_seen_from(&site, callee) : CALL_NONE;
+    return loaded_call_site(address, NULL, &site) ? call_site_seen_from(&site, callee) : CALL_NONE;
 }
 
 static const struct unwind_space space = {.find = find, .read = read_word, .call = call_at};

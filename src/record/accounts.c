@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/accounts_memory.h"
+#include "record/count.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/shared_window.h"
@@ -14,6 +15,9 @@
 /* Once so many are new, rows are written before the interval ends. Otherwise, in a program whose
  * stacks are all new, they would fill the ring at its end, and the thread would wait. */
 #define NEW_MOST 4096
+/* Rows of fewer blocks are written too seldom to fill a count of 32 bits. */
+#define CARRIED_AFTER 256
+#define OWNERS        (UINT32_MAX / WIRE_ACCOUNT_OWNER + 1) /* numbers of owners, with 0 */
 
 struct accounts_memory accounts;
 
@@ -286,10 +290,35 @@ __attribute__((noinline, cold)) uint32_t account_cut(struct thread *t, uint32_t 
     return number;
 }
 
+struct owner_search {
+    uint32_t owner;
+    bool is_taken;
+};
+
+static void compare_owner(struct thread *t, void *context)
+{
+    struct owner_search *s = context;
+    s->is_taken |= t->counting.owner == s->owner;
+}
+
+/* A number that no thread has. After OWNERS of them they begin again, for threads that have ended:
+ * otherwise a thread would count in the accounts of another one. */
+static uint32_t new_owner(void)
+{
+    struct owner_search s;
+    do {
+        uint64_t number = atomic_fetch_add(&accounts.owners, 1) + 1;
+        s = (struct owner_search){.owner = (uint32_t)number * WIRE_ACCOUNT_OWNER};
+        if (UNLIKELY(number >= OWNERS))
+            threads_each(compare_owner, &s);
+    } while (UNLIKELY(!s.owner || s.is_taken));
+    return s.owner;
+}
+
 void accounts_begin(struct thread *t)
 {
     struct counting *c = &t->counting;
-    c->owner = (atomic_fetch_add(&accounts.owners, 1) + 1) * WIRE_ACCOUNT_OWNER;
+    c->owner = new_owner();
     table_clear(&c->own);
     table_clear(&c->others);
     if (c->any_replacement)
@@ -320,28 +349,38 @@ void accounts_begun(struct thread *t)
 static void row_taken(struct thread *t, struct wire_account *a)
 {
     struct wire_amounts *m = account_amounts(a);
-    a->base_blocks += a->allocs - a->frees;
-    a->allocs = a->frees = a->temps = 0;
-    a->reallocs = 0;
     if (m) {
+        m->base_blocks += (uint64_t)a->allocs - a->frees;
         m->base_bytes += m->bytes - m->freed;
         m->base_slack += (uint64_t)m->slack - m->slack_freed;
         m->bytes = m->freed = m->temp_bytes = 0;
         m->slack = m->slack_freed = 0;
     }
+    a->base_blocks += a->allocs - a->frees;
+    a->allocs = a->frees = a->temps = 0;
+    a->reallocs = 0;
     atomic_store_explicit(&t->ring->dirty, a->next_dirty, memory_order_release);
     a->next_dirty = 0;
     atomic_store_explicit(&t->ring->row_of, 0, memory_order_release);
 }
 
+static bool has_many_blocks(const struct wire_account *a)
+{
+    return a->base_blocks + WIRE_BLOCKS_ALIKE > 2 * WIRE_BLOCKS_ALIKE;
+}
+
 static bool row_write(struct thread *t, uint32_t number, struct wire_account *a)
 {
     const struct wire_amounts *amounts = account_amounts(a);
+    if (!amounts && UNLIKELY(has_many_blocks(a)))
+        amounts = account_add_amounts(t, a);
     const struct wire_amounts m = UNLIKELY(amounts != NULL) ? *amounts : wire_amounts_of(a);
     /* All frees were temporary. */
     bool all = a->temps && a->temps == a->frees && m.temp_bytes == m.freed;
     bool small = a->allocs < 256 && a->frees < 256 && m.bytes < 1u << 20 && m.freed < 1u << 20 &&
                  m.slack < 4096 && m.slack_freed < 4096 && (!a->temps || all) && !a->reallocs;
+    if ((a->allocs | a->frees) >= CARRIED_AFTER && a->cells)
+        count_carry(t, a);
     if (!remark_room(t, 7))
         return false;
     if (small) {
@@ -391,7 +430,9 @@ void accounts_recover(struct thread *t)
 {
     struct wire_ring *ring = t->ring;
     uint32_t number = atomic_load(&ring->row_of);
-    if (account_is_sound(number) && atomic_load(&ring->written) >= atomic_load(&ring->row_end))
+    /* Unless it is no longer in the list. */
+    if (account_is_sound(number) && account_at(number)->next_dirty &&
+        atomic_load(&ring->written) >= atomic_load(&ring->row_end))
         row_taken(t, account_at(number));
     atomic_store(&ring->row_of, 0);
     if (atomic_load(&ring->rows_written) % 2)

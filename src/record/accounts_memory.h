@@ -23,7 +23,7 @@ struct accounts_memory {
     /* For each window, the address at which account 0 would be if the window began there; 0: the
      * window is not mapped. */
     _Atomic uintptr_t windows[WIRE_ACCOUNTS_WINDOWS];
-    _Atomic uint32_t owners;
+    _Atomic uint64_t owners; /* how often a thread began, or got another name */
     uint32_t limit, first_era;
     struct refusal refusal;
 };

@@ -154,6 +154,30 @@ void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, ui
         cell->lives_count[bucket - group * WIRE_CELL_LIVES] += (uint32_t)blocks;
 }
 
+/* The counts of a cell, of which there are so many. */
+static uint32_t *counts_of(struct wire_cell *cell, size_t *number)
+{
+    *number = cell->lives ? WIRE_CELL_LIVES : WIRE_CELL_SIZES;
+    return cell->lives ? cell->lives_count : cell->sizes.count;
+}
+
+void count_carry(struct thread *t, struct wire_account *a)
+{
+    uint32_t n = count_first_cell(a);
+    for (unsigned i = 0; n && i < WIRE_CELLS_MOST && account_is_sound(n); i++) {
+        struct wire_cell *cell = unit_at(n), *over;
+        size_t number, ignored;
+        uint32_t *counts = counts_of(cell, &number);
+        n = cell->next; /* before cells are added */
+        for (size_t k = 0; k < number; k++)
+            if (UNLIKELY(counts[k] >= WIRE_CELL_CARRIED) &&
+                (over = cell_of(t, a, cell->group | WIRE_CELL_CARRY, cell->lives))) {
+                counts[k] -= (uint32_t)WIRE_CELL_CARRIED;
+                counts_of(over, &ignored)[k]++;
+            }
+    }
+}
+
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 void count_inherited_free(const struct indexed *b)
@@ -287,10 +311,28 @@ void count_moving_goes(struct thread *t, uint32_t now)
         account_shrinks(t, &c->moving, 1, false, now);
 }
 
+void count_reallocs(struct thread *t, uint32_t number, uint64_t count)
+{
+    struct wire_account *a = account_at(number);
+    for (;;) {
+        uint64_t room = (uint64_t)UINT16_MAX - a->reallocs, now = count < room ? count : room;
+        if (!a->next_dirty)
+            account_touch(t, number, a);
+        a->reallocs = (uint16_t)(a->reallocs + now);
+        count -= now;
+        if (LIKELY(!count))
+            return;
+        accounts_rows(t);
+        if (a->reallocs) { /* the ring is full, and nobody reads it */
+            atomic_fetch_add_explicit(&t->ring->dropped, count, memory_order_relaxed);
+            return;
+        }
+    }
+}
+
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now)
 {
     struct counting *c = &t->counting;
-    struct wire_account *a = account_at(account);
     if (c->moving_known && !is_inherited(&c->moving) && size > c->moving.size) {
         struct growth_step step = {.from = c->moving_from,
                                    .to = to,
@@ -301,11 +343,7 @@ void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account
                                    .old = c->moving};
         growth_step(t, &step);
     }
-    if (UNLIKELY(a->reallocs == UINT16_MAX))
-        accounts_rows(t);
-    if (!a->next_dirty)
-        account_touch(t, account, a);
-    a->reallocs++;
+    count_reallocs(t, account, 1);
     c->fresh.address = 0;
     realloc_ends(t);
 }

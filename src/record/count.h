@@ -30,6 +30,8 @@ static inline void count_store(_Atomic uint64_t *word, uint64_t value)
 void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
                 uint64_t bytes);
+/* Keeps the counts of its cells from passing 32 bits. Call it once for many blocks. */
+void count_carry(struct thread *t, struct wire_account *a);
 /* Counts `blocks` freed blocks whose lifetime is in this bucket. */
 void count_life_in(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks);
 void count_inherited_free(const struct indexed *b);
@@ -43,6 +45,9 @@ bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
 /* After a realloc: counts the old block of count_realloc as freed, unless that was done. */
 void count_moving_goes(struct thread *t, uint32_t now);
+/* Counts reallocs in an account. Their counter has 16 bits: those are lost for which there is no
+ * room because the ring is full. */
+void count_reallocs(struct thread *t, uint32_t number, uint64_t count);
 /* Ends the realloc; its result is in the index. */
 void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
 /* The account of a stack that is not cached, or whose blocks are no longer alike; 0: there is
@@ -64,6 +69,7 @@ static inline void count_save(struct wire_account *a, uint32_t epoch)
     if (m) {
         m->saved_bytes = m->base_bytes + m->bytes - m->freed;
         m->saved_slack = m->base_slack + m->slack - m->slack_freed;
+        m->saved_blocks = m->base_blocks + a->allocs - a->frees;
     }
     a->saved_blocks = a->base_blocks + a->allocs - a->frees;
     a->saved_epoch = epoch;
@@ -204,7 +210,7 @@ static inline __attribute__((always_inline)) void account_grows(struct thread *t
     unsigned bucket = size_bucket(size);
     if (UNLIKELY((a->owner & (WIRE_ACCOUNT_BUCKET | WIRE_ACCOUNT_SEVERAL)) != bucket))
         count_size(t, a, bucket, w.blocks, w.bytes);
-    if (UNLIKELY((allocs | m->slack) >= COUNT_ROW_LIMIT))
+    if (UNLIKELY(allocs >= COUNT_ROW_BLOCKS) || UNLIKELY(m->slack >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 
@@ -244,7 +250,7 @@ static inline __attribute__((always_inline)) void account_shrinks(struct thread 
     unsigned life = b->era != now ? count_life_of(&t->counting, b->era, now) : 0;
     if (life)
         count_life_in(t, a, life - 1, blocks);
-    if (UNLIKELY(m ? (frees | m->slack_freed) >= COUNT_ROW_LIMIT : frees >= COUNT_ROW_BLOCKS))
+    if (UNLIKELY(frees >= COUNT_ROW_BLOCKS) || UNLIKELY(m && m->slack_freed >= COUNT_ROW_LIMIT))
         accounts_rows(t);
 }
 

@@ -31,21 +31,6 @@ static void moves(struct thread *t)
     c->moving_from = 0;
 }
 
-/* Their counter has 16 bits. */
-static void add_reallocs(struct thread *t, uint32_t number, uint64_t count)
-{
-    struct wire_account *a = account_at(number);
-    while (count) {
-        uint64_t room = (uint64_t)UINT16_MAX - a->reallocs, now = count < room ? count : room;
-        if (!a->next_dirty)
-            account_touch(t, number, a);
-        a->reallocs = (uint16_t)(a->reallocs + now);
-        count -= now;
-        if (a->reallocs == UINT16_MAX)
-            accounts_rows(t);
-    }
-}
-
 bool weighed_alloc(struct thread *t, void *p, size_t size, size_t usable, uint32_t stack,
                    uint32_t *account)
 {
@@ -71,7 +56,7 @@ bool weighed_alloc(struct thread *t, void *p, size_t size, size_t usable, uint32
     struct wire_weight w = weight_of(p, &b);
     account_grows(t, number, account_at(number), size, w);
     if (by_realloc)
-        add_reallocs(t, number, w.blocks);
+        count_reallocs(t, number, w.blocks);
     t->sample_last = p;
     t->sample_last_left = tide_sample_left;
     return true;

@@ -88,7 +88,14 @@ const struct link_map *loaded_map(const void *address)
     return find((uintptr_t)address, &o) ? o.link_map : NULL;
 }
 
-bool loaded_call_site(uint64_t address, struct call_site *out)
+/* A program may forbid itself to read parts of its code. */
+static bool can_read(code_readable *readable, uint64_t from, uint64_t size)
+{
+    return !readable || (readable(from) &&
+                         ((from ^ (from + size - 1)) < page_bytes() || readable(from + size - 1)));
+}
+
+bool loaded_call_site(uint64_t address, code_readable *readable, struct call_site *out)
 {
     struct libc_object o;
     const ElfW(Phdr) * p;
@@ -102,6 +109,8 @@ bool loaded_call_site(uint64_t address, struct call_site *out)
         if (!is_code(&p[i]) || address < start + ARCH_CALL_LONGEST || address > end)
             continue;
         const uint8_t *code = (const uint8_t *)(uintptr_t)address - ARCH_CALL_LONGEST;
+        if (!can_read(readable, address - ARCH_CALL_LONGEST, ARCH_CALL_LONGEST))
+            return false;
         if (!arch_is_call(code))
             return true;
         out->kind = CALL_ANY;
@@ -112,8 +121,10 @@ bool loaded_call_site(uint64_t address, struct call_site *out)
         if (target < start || target >= end)
             return true;
         uint8_t begin[ARCH_PROLOGUE] = {0}; /* the last function may be shorter */
-        memcpy(begin, (const void *)(uintptr_t)target,
-               end - target < sizeof begin ? end - target : sizeof begin);
+        uint64_t size = end - target < sizeof begin ? end - target : sizeof begin;
+        if (!can_read(readable, target, size))
+            return false;
+        memcpy(begin, (const void *)(uintptr_t)target, size);
         if (arch_keeps_frame(begin))
             out->kind = CALL_FRAMED;
         return true;

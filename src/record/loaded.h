@@ -32,7 +32,9 @@ bool loaded_begins_at(uint64_t address);
 const struct link_map *loaded_map(const void *address);
 
 /* For struct unwind_space: what kind of call returns to this address? False: the address is in no
- * file, or the segments of the file are not known. */
-bool loaded_call_site(uint64_t address, struct call_site *out);
+ * file, the segments of the file are not known, or its code cannot be read. `readable` says whether
+ * the page of an address can be; NULL: all code can. */
+typedef bool code_readable(uint64_t address);
+bool loaded_call_site(uint64_t address, code_readable *readable, struct call_site *out);
 
 #endif

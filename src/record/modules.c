@@ -23,8 +23,9 @@
 #include "record/python.h"
 #include "record/recorder.h"
 
-#define MODULES    8192
-#define LAST_EPOCH 0xfffu /* more do not fit into a rule: all later files have it, and no name */
+#define MODULES      8192
+#define PROVEN_PAGES 1024   /* pages of code that could be read lately */
+#define LAST_EPOCH   0xfffu /* more do not fit into a rule: all later files have it, and no name */
 
 struct known {
     uint64_t start, end;
@@ -251,17 +252,37 @@ static bool own_readable(const struct unwind_space *self, uint64_t address)
     return sys_call(SYS_rt_sigprocmask, -1L, address, 0L, 8L) == -EINVAL;
 }
 
+/*
+ * The same for the code of a file, which can nearly always be read: so it counts as readable if the
+ * kernel may not be asked. An answer holds for an era, because asking takes longer than all else.
+ */
+static bool own_code_readable(uint64_t address)
+{
+    static _Atomic uint64_t proven[PROVEN_PAGES]; /* era | number of the page */
+    const struct wire_header *h = recorder.header;
+    uint64_t page = address >> 12,
+             era = h ? atomic_load_explicit(&h->era, memory_order_relaxed) : 0;
+    _Atomic uint64_t *place = &proven[page % PROVEN_PAGES];
+    if (atomic_load_explicit(place, memory_order_relaxed) == (era << 36 | page))
+        return true;
+    if (sys_call(SYS_rt_sigprocmask, -1L, address & ~UINT64_C(7), 0L, 8L) == -EFAULT)
+        return false;
+    atomic_store_explicit(place, era << 36 | page, memory_order_relaxed);
+    return true;
+}
+
 static enum step_call own_call(const struct unwind_space *self, uint64_t address, uint64_t callee)
 {
     (void)self;
     struct call_site site;
-    return loaded_call_site(address, &site) ? call_site_seen_from(&site, callee) : CALL_NONE;
+    return loaded_call_site(address, own_code_readable, &site) ? call_site_seen_from(&site, callee)
+                                                               : CALL_NONE;
 }
 
 static bool own_call_site(const struct unwind_space *self, uint64_t address, struct call_site *out)
 {
     (void)self;
-    return loaded_call_site(address, out);
+    return loaded_call_site(address, own_code_readable, out);
 }
 
 const struct unwind_space own_space = {.find = own_find,

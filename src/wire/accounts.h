@@ -10,7 +10,7 @@
  *
  * Nearly every account has blocks of one size only, for which numbers of blocks say everything. At
  * the first block of another size, or with another slack, the thread adds a wire_amounts, which
- * counts bytes.
+ * counts bytes. It does the same when 32 bits are no longer enough for the number of blocks.
  *
  * Accounts, amounts and cells are in one array of units of 64 bytes; the number of each is that of
  * its first unit. Sizes are part of the ABI: change WIRE_VERSION with them.
@@ -55,12 +55,17 @@ struct wire_amounts {
     uint64_t unused;
     uint64_t base_slack, saved_slack;
     uint64_t temp_bytes;
-    uint64_t unused_too[5];
+    uint64_t base_blocks, saved_blocks; /* the account has their lower 32 bits */
+    uint64_t unused_too[3];
 };
 static_assert(sizeof(struct wire_amounts) == 2 * WIRE_UNIT_BYTES, "wire ABI");
 static_assert(offsetof(struct wire_amounts, unused) == offsetof(struct wire_account, owner) &&
                   offsetof(struct wire_amounts, base_slack) == WIRE_UNIT_BYTES,
               "no account is seen here");
+
+/* An account whose base_blocks is further from 0 than this gets amounts, whose numbers have 64
+ * bits: in a program that runs for hours, one thread may free billions of another's blocks. */
+#define WIRE_BLOCKS_ALIKE (UINT32_C(1) << 30)
 
 /* Of live blocks there are less than none where another thread's blocks are freed. */
 static inline uint64_t wire_signed_blocks(uint32_t blocks)
@@ -85,6 +90,8 @@ static inline struct wire_amounts wire_amounts_of(const struct wire_account *a)
         .base_slack = wire_signed_blocks(a->base_blocks) * a->slack,
         .saved_slack = wire_signed_blocks(a->saved_blocks) * a->slack,
         .temp_bytes = a->temps * a->size,
+        .base_blocks = wire_signed_blocks(a->base_blocks),
+        .saved_blocks = wire_signed_blocks(a->saved_blocks),
     };
 }
 
@@ -103,8 +110,10 @@ static inline struct wire_amounts wire_amounts_of(const struct wire_account *a)
 #define WIRE_ACCOUNT_OWNER   (1u << 8) /* times the number of the thread, which is new for each */
 
 /* Blocks of an account by size or by lifetime; what is in no cell is in the first bucket. */
-#define WIRE_CELL_SIZES 4u  /* buckets: counts and bytes */
-#define WIRE_CELL_LIVES 12u /* buckets: counts, from bucket 1 on */
+#define WIRE_CELL_SIZES   4u  /* buckets: counts and bytes */
+#define WIRE_CELL_LIVES   12u /* buckets: counts, from bucket 1 on */
+#define WIRE_CELL_CARRY   16u /* added to the group: each count is of WIRE_CELL_CARRIED blocks */
+#define WIRE_CELL_CARRIED (UINT64_C(1) << 31)
 struct wire_cell {
     uint32_t next;
     uint16_t group; /* the first bucket / that many */
@@ -118,7 +127,13 @@ struct wire_cell {
     };
 };
 static_assert(sizeof(struct wire_cell) == offsetof(struct wire_account, owner), "wire ABI");
-#define WIRE_CELLS_MOST 64 /* of one account: more than there are groups */
+#define WIRE_CELLS_MOST 64 /* of one account: more than twice as many as there are groups */
+
+/* How many blocks each count of a cell stands for. */
+static inline uint64_t wire_cell_unit(const struct wire_cell *cell)
+{
+    return cell->group & WIRE_CELL_CARRY ? WIRE_CELL_CARRIED : 1;
+}
 
 /* Bytes that a thread may add to the heap, or free, before others know. */
 #define WIRE_PENDING_MOST (4 << 10)

@@ -26,7 +26,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 19
+#define WIRE_VERSION 20
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */

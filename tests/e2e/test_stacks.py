@@ -91,6 +91,13 @@ def test_frame_shapes(t, opt, cc, frame):
     t.equal("varying depths", varying, {depth: (8 * 50, 50, "main") for depth in range(1, 21)})
 
 
+def test_code_that_cannot_be_read(t):
+    """A program without unwind tables forbids itself to read a page of its code: what calls end there is not known."""
+    program = t.build("guarded_code.c", "-O1", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+    profile = t.record(program)
+    t.equal("blocks", t.total(t.report(profile, "total"), "allocates"), (300, 10))
+
+
 @cases(opt=LEVELS)
 def test_signal_handlers(t, opt):
     profile = t.record(t.build("in_handler.c", opt))

@@ -102,18 +102,6 @@ static void test_frees_of_others(void **state)
     target_free(t);
 }
 
-/* Changes an account, as the only one of its thread that has changed. */
-static struct wire_account *changed(struct ring *r, uint32_t number, struct wire_account as)
-{
-    struct wire_account *a = account_at(r->target, number);
-    as.owner = a->owner;
-    as.node = a->node;
-    as.next_dirty = WIRE_LAST;
-    *a = as;
-    atomic_store(&r->shared->dirty, number);
-    return a;
-}
-
 /* While all blocks of an account are alike, their number says everything. */
 static void test_blocks_that_are_alike(void **state)
 {

@@ -103,6 +103,18 @@ static inline uint32_t account_of(struct ring *r, uint32_t node, uint32_t flags)
     return end;
 }
 
+/* Changes an account, as the only one of its thread that has changed. */
+static inline struct wire_account *changed(struct ring *r, uint32_t number, struct wire_account as)
+{
+    struct wire_account *a = account_at(r->target, number);
+    as.owner = a->owner;
+    as.node = a->node;
+    as.next_dirty = WIRE_LAST;
+    *a = as;
+    atomic_store(&r->shared->dirty, number);
+    return a;
+}
+
 static inline void row(struct ring *r, uint32_t account, uint64_t allocs, uint64_t bytes,
                        uint64_t slack)
 {

@@ -19,7 +19,8 @@ static int read_asked(const struct unwind_space *space, uint64_t address, uint64
 #define NO_PAGE UINT64_MAX
 
 /* Reads the code from `from` on. Bytes on a page that cannot be read become 0, which is no known
- * instruction here. Code that the module is known to have needs no check; NULL: none is known. */
+ * instruction here. Code that the module is known to have needs no check on the first page, where
+ * it runs; NULL: none is known. The program may forbid itself to read the next one. */
 static void read_code(const struct unwind_space *space, const struct unwind_module *module,
                       uint64_t from, uint8_t *code, unsigned size)
 {
@@ -30,7 +31,8 @@ static void read_code(const struct unwind_space *space, const struct unwind_modu
     for (uint64_t at = from & ~UINT64_C(7); at < from + size; at += 8) {
         uint64_t word;
         uint8_t bytes[8];
-        if (module && at >= module->code_start && at + 8 <= module->code_end)
+        if (module && at >= module->code_start && at + 8 <= module->code_end &&
+            at >> PAGE_SHIFT == from >> PAGE_SHIFT)
             asked = at >> PAGE_SHIFT;
         if (read_asked(space, at, &asked, &word))
             return;

@@ -111,7 +111,7 @@ bool accounts_read(struct target *t, uint32_t number, struct wire_account *a,
 }
 
 /* Threads claim units 64 at a time for accounts, and 16 for their amounts and cells, of which an
- * account has less than 20. All accounts in which something was counted are known when this is
+ * account has less than 50. All accounts in which something was counted are known when this is
  * called. */
 uint32_t accounts_end(struct target *t)
 {
@@ -454,6 +454,24 @@ static void take_last(struct target *t, uint32_t thread, uint32_t number,
     take_row(t, thread, number, more);
 }
 
+/* For a list that the program may have overwritten. */
+struct circle {
+    uint64_t steps, next; /* how many steps were made; after how many `seen` is next set */
+    uint32_t seen;        /* a number that was in the list before */
+};
+
+/* Was this number in the list before? By Brent's algorithm, some steps may be made twice. */
+static bool leads_in_circle(struct circle *c, uint32_t number)
+{
+    if (number == c->seen)
+        return true;
+    if (c->steps++ == c->next) {
+        c->seen = number;
+        c->next = c->steps * 2;
+    }
+    return false;
+}
+
 bool accounts_read_unreported(struct target *t, struct reader *r, bool ended)
 {
     struct wire_ring *ring = r->ring;
@@ -467,7 +485,10 @@ bool accounts_read_unreported(struct target *t, struct reader *r, bool ended)
         in_ring = atomic_load(&ring->row_of);
     VEC(struct shown_row) rows = {0};
     uint32_t number = atomic_load_explicit(&ring->dirty, memory_order_acquire);
+    struct circle circle = {0};
     for (uint32_t left = t->accounts.limit; number && number != WIRE_LAST && left; left--) {
+        if (leads_in_circle(&circle, number))
+            break;
         struct wire_account a;
         struct wire_amounts m;
         if (!accounts_read(t, number, &a, &m))

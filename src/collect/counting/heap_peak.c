@@ -62,20 +62,23 @@ void heap_peak_restart(struct target *t)
 
 static void take_lives(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
+    const unsigned group = cell->group & ~WIRE_CELL_CARRY;
     for (unsigned i = 0; i < WIRE_CELL_LIVES; i++) {
-        unsigned bucket = cell->group * WIRE_CELL_LIVES + i + 1;
-        if (cell->lives_count[i] && bucket < LIFE_BUCKETS)
-            *vec_push(rows) = (struct bucket_row){site, bucket, cell->lives_count[i], 0};
+        unsigned bucket = group * WIRE_CELL_LIVES + i + 1;
+        uint64_t count = cell->lives_count[i] * wire_cell_unit(cell);
+        if (count && bucket < LIFE_BUCKETS)
+            *vec_push(rows) = (struct bucket_row){site, bucket, count, 0};
     }
 }
 
 static void take_sizes(struct bucket_rows *rows, const struct wire_cell *cell, uint32_t site)
 {
+    const unsigned group = cell->group & ~WIRE_CELL_CARRY;
     for (unsigned i = 0; i < WIRE_CELL_SIZES; i++) {
-        unsigned bucket = cell->group * WIRE_CELL_SIZES + i;
-        if (cell->sizes.count[i] && bucket < SIZE_BUCKETS)
-            *vec_push(rows) =
-                (struct bucket_row){site, bucket, cell->sizes.count[i], cell->sizes.bytes[i]};
+        unsigned bucket = group * WIRE_CELL_SIZES + i;
+        uint64_t count = cell->sizes.count[i] * wire_cell_unit(cell);
+        if ((count || cell->sizes.bytes[i]) && bucket < SIZE_BUCKETS)
+            *vec_push(rows) = (struct bucket_row){site, bucket, count, cell->sizes.bytes[i]};
     }
 }
 
@@ -116,14 +119,14 @@ static void settle_account(struct target *t, uint32_t number, uint32_t epoch)
         return;
     struct account *to = &t->ledger.accounts.items[known - 1];
     struct amount live = {.bytes = of.base_bytes + of.bytes - of.freed,
-                          .blocks = wire_signed_blocks(a.base_blocks + a.allocs - a.frees)};
+                          .blocks = of.base_blocks + a.allocs - a.frees};
     live.usable = live.bytes + of.base_slack + of.slack - of.slack_freed;
     t->accounts.settled_bytes += live.bytes;
     bool saved = a.saved_epoch == epoch;
     struct site_amounts m = site_amounts_get(&t->ledger.amounts, to);
     m.at_peak.bytes += saved ? of.saved_bytes : live.bytes;
     m.at_peak.usable += saved ? of.saved_bytes + of.saved_slack : live.usable;
-    m.at_peak.blocks += saved ? wire_signed_blocks(a.saved_blocks) : live.blocks;
+    m.at_peak.blocks += saved ? of.saved_blocks : live.blocks;
     m.saved_epoch = epoch;
     if (!to->own_peak_shared) {
         bool falls = of.own_peak_bytes > live.bytes;
