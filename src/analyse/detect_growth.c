@@ -1,7 +1,7 @@
 /*
  * Finds functions whose blocks are still needed, as far as one can tell, but become more and more:
- * those that grow according to analyse/growth.h, if they are worth a finding. Without marks the
- * thresholds are higher: a program that reads its input also grows until it has read it.
+ * those that grow according to analyse/growth_functions.c, if they are worth a finding. Without
+ * marks the thresholds are higher: a program that reads its input also grows until it has read it.
  */
 
 #include "analyse/detect.h"

@@ -1,3 +1,7 @@
+/*
+ * The series of `tidemark growth`: which marks or readings count, and the sizes of the process at
+ * each. The parts that draw conclusions from them are listed in growth.h.
+ */
 #include "analyse/growth.h"
 
 #include <errno.h>
@@ -414,7 +418,7 @@ static void conclude(struct growth *g, const struct recording *r)
     g->since = g->count ? g->intervals[g->first] : 0;
     g->until = g->mark ? (g->count ? g->intervals[g->count - 1] : 0) : until_freed(g);
     if (g->known || (!g->mark && g->until >= GROWTH_STAMPS_LEAST))
-        growth_find_sites(g, r);
+        growth_find_functions(g, r);
     growth_judge(g);
 }
 

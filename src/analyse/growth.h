@@ -10,6 +10,15 @@
  * functions that grow are those whose own series have a trend: blocks of the heap, mappings, or
  * blocks of pools.
  *
+ *   growth.c            the series, from marks or from the collector's readings over time
+ *   trend.h             whether one series grows, how much per step, since when, how certainly
+ *   growth_rates.c      how the gain of RSS is divided among its parts
+ *   growth_verdict.c    what kind of growth it is: leak, fragmentation, mappings, ..., or stable
+ *   growth_rest.c       whether RSS also gained something besides what the verdict is about
+ *   growth_functions.c  which functions grow, and in which order they are listed
+ *   growth_account.h    what RSS consisted of at the first and the last moment
+ *   detect_growth.c     which of these functions are worth a finding (`tidemark findings`)
+ *
  * Ownership: borrows recording and query, which must outlive it; growth_release frees the rest.
  */
 #ifndef TIDE_ANALYSE_GROWTH_H
@@ -206,8 +215,8 @@ bool growth_row_is_lost(const struct growth *g, const struct live_row *row);
 
 /* In growth_verdict.c: sets verdict, cause and rates from the series and the account. */
 void growth_judge(struct growth *g);
-/* In growth_sites.c: the series of functions. */
-void growth_find_sites(struct growth *g, const struct recording *r);
+/* In growth_functions.c: the series of functions. */
+void growth_find_functions(struct growth *g, const struct recording *r);
 /* growth_rest.c */
 struct growth_rest growth_rest_of_rss(const struct growth *g);
 /* growth_rates.c */

@@ -5,6 +5,7 @@
  * were allocated. The rest is known only where footprints were taken (struct footprint): soon after
  * some marks, and at the end. The rates of these parts are taken between the footprints nearest to
  * both marks. What the parts do not explain is "other", so that the sum is always RSS.
+ * growth_verdict.c decides from these rates what kind of growth it is.
  */
 #include <math.h>
 

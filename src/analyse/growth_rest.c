@@ -2,7 +2,8 @@
  * growth_rest: what RSS gained besides what the verdict is about.
  *
  * Only here it is decided whether RSS is otherwise flat, so that no sentence says so while the
- * account of RSS (struct growth_rates) has another large part.
+ * account of RSS (struct growth_rates, growth_rates.c) has another large part. The verdict itself
+ * is in growth_verdict.c.
  */
 #include <math.h>
 

@@ -2,6 +2,9 @@
  * Decides what kind of growth it is. Lost blocks come first unless they are far less than the rest;
  * then whatever explains most of what RSS gained; then what does not show in RSS. "Stable" is left
  * if nothing rose.
+ *
+ * Whether a series rose is decided by trend.c; how much each part of RSS gained by growth_rates.c;
+ * which functions grow by growth_functions.c. The sentence is in answer/growth_answer.c.
  */
 #include <math.h>
 

@@ -12,6 +12,9 @@
  * neighbours if most of them are zero (few jumps: a wide interval) or all have the same sign. If
  * the series is noisy, it comes from a line whose error is widened by the autocorrelation of its
  * residuals.
+ *
+ * trend_parts.c finds the parts. Which series are asked about, and what follows for the process, is
+ * decided by growth.h and its parts.
  */
 #ifndef TIDE_ANALYSE_TREND_H
 #define TIDE_ANALYSE_TREND_H

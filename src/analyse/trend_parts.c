@@ -1,5 +1,5 @@
 /*
- * Finds which part of a series grows, if the rest is flat.
+ * Finds which part of a series grows, if the rest is flat; trend.c says how much it grows there.
  *
  * If a series only ever rises, its rises are counted. If they could be anywhere in the run with the
  * same probability, all of them would be in a fraction f of it with the probability f to the power

@@ -1,7 +1,8 @@
 /*
  * diff: the rows of `tidemark diff` as text, JSON (tidemark.diff/1) or CSV. All functions append to
  * a strbuf and cannot fail. `sink` as in answer/report.h. Text shows what differs; JSON and CSV
- * also have the rows that are the same.
+ * also have the rows that are the same. Which rows belong together, and their order, is decided by
+ * model/diff.h; the columns are in diff_columns.c, the text in diff_text.c and diff_marks.c.
  */
 #ifndef TIDE_ANSWER_DIFF_H
 #define TIDE_ANSWER_DIFF_H

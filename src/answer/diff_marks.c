@@ -1,4 +1,5 @@
-/* The sizes of two processes at their marks, side by side. */
+/* The sizes of two processes at their marks, side by side, below the rows (diff_text.c,
+ * diff_columns.c). */
 #include <string.h>
 
 #include "base/map.h"

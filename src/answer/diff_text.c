@@ -1,4 +1,8 @@
-/* The difference of two recordings as text: a summary, then what changed. */
+/*
+ * The difference of two recordings as text: a summary, then what changed. The columns of the table
+ * are in diff_columns.c, its rows and their order come from model/diff.c, the marks from
+ * diff_marks.c.
+ */
 #include "base/say.h"
 #include "answer/diff.h"
 #include "answer/next_command.h"

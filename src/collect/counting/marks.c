@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/counting/size_stamps.h"
 #include "collect/counting/target.h"
 #include "machine/page.h"
 
@@ -53,6 +52,19 @@ static struct pending_mark *mark_before(struct target *t, uint32_t tick)
         if (t->marks.pending.items[i].tick == tick)
             return &t->marks.pending.items[i];
     return NULL;
+}
+
+static_assert((int)WIRE_ALLOCATOR_GLIBC == STAMP_GLIBC &&
+                  (int)WIRE_ALLOCATOR_MIMALLOC == STAMP_MIMALLOC,
+              "the file has the wire's numbers");
+
+void stamp_set_held(struct stamp *s, const struct wire_held *held)
+{
+    if (held->allocator >= STAMP_ALLOCATORS)
+        return;
+    s->allocator = held->allocator;
+    s->held_bytes = held->held_bytes;
+    s->free_bytes = held->free_bytes;
 }
 
 static void note_held(struct target *t, uint32_t tick, const uint64_t *words)
@@ -118,17 +130,15 @@ uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words)
     }
 }
 
-void marks_add(struct target *t, const char *label, uint64_t now_ns)
+struct stamp *marks_add(struct target *t, const char *label, uint64_t now_ns)
 {
-    struct pending_mark mark = {.label = 0};
     target_boundary_kept(t, now_ns);
-    mark.tick = t->tick;
-    stamp_take(t, now_ns, &mark.stamp);
-    mark.stamp.time_ns = now_ns;
+    struct pending_mark mark = {.tick = t->tick};
     if (!t->marks.labels.strings.count)
         strpool_add(&t->marks.labels, "");
     mark.label = strpool_add(&t->marks.labels, label);
     *vec_push(&t->marks.pending) = mark;
+    return &vec_last(&t->marks.pending)->stamp;
 }
 
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept)

@@ -12,6 +12,7 @@
 #include "store/recording.h"
 
 struct target;
+struct wire_held;
 struct boundary;
 
 /* A mark, until the profile is made. The interval log has its live figures. */
@@ -33,8 +34,11 @@ struct marks {
 
 /* Handles a WIRE_NOTE. Returns the tick that the note begins, or 0. */
 uint32_t marks_note(struct target *t, uint32_t thread, const uint64_t *words);
-/* Adds a mark that was requested from outside, and ends an interval now. */
-void marks_add(struct target *t, const char *label, uint64_t now_ns);
+/* Adds a mark without sizes and ends an interval now. Returns where its sizes belong, until the
+ * next mark: call process_sizes_mark (resident/process_sizes.h), which fills them in. */
+struct stamp *marks_add(struct target *t, const char *label, uint64_t now_ns);
+/* Sets the figures that the program's allocator reported, if it reported any. */
+void stamp_set_held(struct stamp *s, const struct wire_held *held);
 /* The end time of the interval that ends at a boundary. *kept: it ends at a mark. */
 uint64_t marks_end(struct target *t, const struct boundary *b, bool *kept);
 /* Fills target.profile's marks. */

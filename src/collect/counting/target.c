@@ -26,7 +26,6 @@
 #define MODULES_BYTES    (1u << 20) /* room for about 8,000 files */
 #define PYTHON_LARGE     (1u << 26) /* room for some 100,000 code objects */
 #define PYTHON_SMALL     (1u << 21) /* the same if address space is limited */
-#define FIRST_STAMP_NS   2000000    /* between the first stamps */
 #define DESCRIPTORS_KEPT 8          /* not used for pidfds */
 #define PYTHON_ENDS_NS   1000000000 /* an interpreter hardly ever takes longer to end */
 
@@ -125,7 +124,6 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     interval_log_init(&t->timeline, interval_ns);
     t->tick = 1;
     eras_begin(&t->eras, 0, 1, true);
-    t->stamps_due.apart_ns = FIRST_STAMP_NS;
     t->profile.pid = (uint32_t)pid;
     t->profile.exit_code = -1;
     *vec_push(&t->profile.nodes) = (struct node){0};

@@ -194,7 +194,7 @@ struct target {
     struct profile profile;
     struct packed packed;
     struct schedule arenas_due; /* resident/python_arenas.c */
-    struct schedule stamps_due; /* size_stamps.c */
+    struct schedule sizes_due;  /* resident/process_sizes.c */
     struct {
         struct schedule due;
         uint64_t rss_bytes; /* resident at the last capture */

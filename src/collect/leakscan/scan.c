@@ -12,6 +12,7 @@
 #include "collect/leakscan/scan_forked.h"
 #include "collect/leakscan/stop_threads.h"
 #include "collect/proc/kernel_pointers.h"
+#include "collect/resident/process_sizes.h"
 #include "machine/page.h"
 
 #define TRIES       50 /* how often threads are stopped, until none is in the middle of realloc */
@@ -58,7 +59,7 @@ static void mark_moment(struct scanning *s)
     struct target *t = s->target;
     s->time_ns = since_start_ns(t);
     if (s->kind == SCAN_ASKED)
-        marks_add(t, LEAKS_LABEL, s->time_ns);
+        process_sizes_mark(t, LEAKS_LABEL, s->time_ns);
     else if (s->kind == SCAN_EXIT)
         target_boundary_kept(t, s->time_ns);
     target_drain(t, s->time_ns);

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/resident/map_facts.h"
-#include "collect/counting/size_stamps.h"
+#include "collect/resident/process_sizes.h"
 
 #define COST_BLOCK_NS 65
 #define COST_PAGE_NS  20
@@ -78,7 +78,7 @@ static uint64_t rss_of(struct target *t, bool exact)
     if (all.items.count)
         s.rss_bytes = all.items.items[0].mapping.kib[MAPPING_RSS] * 1024;
     else
-        stamp_take(t, 0, &s);
+        process_sizes_read(t, 0, &s);
     vec_release(&all.items);
     strbuf_release(&text);
     return s.rss_bytes;
@@ -150,7 +150,7 @@ static void read_running(struct footprint_reading *l, struct target *t, enum foo
                 t->profile.pins.count = l->footprint.first_pin;
             footprint_reading_release(l);
         }
-        stamp_take(t, now_ns, &before);
+        process_sizes_read(t, now_ns, &before);
         target_pass(t, now_ns); /* the program goes on: nothing must end now */
         uint64_t live = live_now(t);
         footprint_read(l, t, kind, kind == FOOTPRINT_SNAPSHOT ? time_ns : now_ns, false);
@@ -226,7 +226,7 @@ void footprint_take(struct target *t, enum footprint_kind kind, uint64_t now_ns)
 uint64_t footprint_cost_ns(const struct target *t)
 {
     uint64_t blocks = block_index_count(t) + block_index_count_inherited(t);
-    return blocks * COST_BLOCK_NS + stamps_resident_pages(t) * COST_PAGE_NS;
+    return blocks * COST_BLOCK_NS + process_sizes_resident_pages(t) * COST_PAGE_NS;
 }
 
 void footprint_if_due(struct target *t, uint64_t now_ns)

@@ -24,6 +24,9 @@
  * 2 % of one processor allows. At most FOOTPRINTS_MAX are kept: if there are more, every second one
  * is dropped, but never the first and the last.
  *
+ * How large RSS is, and how it changes over time, is read by resident/process_sizes.h; a capture of
+ * the mappings is taken by resident/maps.h.
+ *
  * footprint_read reads the process and its blocks; footprint_finish adds the result to the profile.
  * No events may be read in between.
  */

@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/resident/python_arenas.h"
-#include "collect/counting/size_stamps.h"
 #include "collect/resident/map_facts.h"
 #include "collect/proc/proc.h"
 #include "collect/proc/smaps.h"
+#include "collect/resident/process_sizes.h"
 
 #define COST_PAGE_NS 80
 #define FIRST_NS     20000000  /* most processes of a build or a pipeline have ended by then */
@@ -201,5 +201,5 @@ void maps_at_detach(struct target *t, uint64_t now_ns)
 
 uint64_t maps_cost_ns(const struct target *t)
 {
-    return stamps_resident_pages(t) * COST_PAGE_NS;
+    return process_sizes_resident_pages(t) * COST_PAGE_NS;
 }

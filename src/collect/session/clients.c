@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "collect/counting/inherit.h"
-#include "collect/counting/size_stamps.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/leakscan/scan.h"
+#include "collect/resident/process_sizes.h"
 #include "collect/session/attached.h"
 #include "collect/session/process_end.h"
 #include "collect/session/unhooked_libraries.h"
@@ -90,7 +90,7 @@ static void answer_hello(struct session *s, struct client *v)
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
     if (o->cpu_timer_ns)
         timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
-    stamp_if_due(t, 0); /* it waits for our answer, so even the shortest run gets one */
+    process_sizes_if_due(t, 0); /* it waits for our answer, so even the shortest run gets one */
     t->header->clock_ns = monotonic_ns();
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* the memory stays mapped */

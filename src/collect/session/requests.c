@@ -12,8 +12,8 @@
 #include "collect/counting/accounts.h"
 #include "collect/resident/maps.h"
 #include "collect/leakscan/scan.h"
+#include "collect/resident/process_sizes.h"
 #include "collect/session/session_state.h"
-#include "collect/counting/size_stamps.h"
 
 static void pause_all(struct session *s, bool paused)
 {
@@ -55,7 +55,7 @@ static const char *set_dormant(struct session *s, bool dormant)
             continue;
         if (dormant)
             target_put_to_sleep(t);
-        marks_add(t, dormant ? "stopped" : "started", now_ns);
+        process_sizes_mark(t, dormant ? "stopped" : "started", now_ns);
         if (!dormant)
             target_wake(t);
     }
@@ -110,7 +110,7 @@ static int mark_from_outside(struct session *s, pid_t about, const char *label)
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
         if (!one || t == one)
-            marks_add(t, label, elapsed_ns(s) - t->start_ns);
+            process_sizes_mark(t, label, elapsed_ns(s) - t->start_ns);
     }
     return 0;
 }
@@ -263,7 +263,7 @@ static void read_before_exit(struct session *s, struct client *v)
         footprint_read(&e->pages, t, FOOTPRINT_EXIT, now_ns, stands_still);
     t->python.ends_early = v->request.exit == WIRE_EXIT_PYTHON;
     if (v->request.exit != WIRE_EXIT_ENDS)
-        stamp_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
+        process_sizes_at_exit(t, elapsed_ns(s) - t->start_ns, &v->request.held);
     if (plan.maps)
         maps_at_exit(t, elapsed_ns(s) - t->start_ns);
     if ((plan.maps || t->profile.sample_bytes) &&

@@ -26,8 +26,8 @@
 #include "collect/session/process_end.h"
 #include "collect/session/relayed_signals.h"
 #include "collect/leakscan/scan.h"
-#include "collect/counting/size_stamps.h"
 #include "collect/counting/threads.h"
+#include "collect/resident/process_sizes.h"
 
 #define NAMING_EVERY_NS   100000000
 #define NAMING_SOONEST_NS 1000000 /* so that the names of a short run do not all wait for its end */
@@ -353,7 +353,7 @@ static void record(struct session *s)
             most = t->pass_words > most ? t->pass_words : most;
             if (t->dormant)
                 continue; /* nor do we read it */
-            if (stamp_if_due(t, now) && session_is_sampled(s)) {
+            if (process_sizes_if_due(t, now) && session_is_sampled(s)) {
                 samples_count(t);
                 target_read_program(t);
             }

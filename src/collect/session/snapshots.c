@@ -17,9 +17,9 @@
 #include "base/say.h"
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
+#include "collect/resident/process_sizes.h"
 #include "collect/session/output.h"
 #include "collect/session/session_state.h"
-#include "collect/counting/size_stamps.h"
 
 /* Replaces %I by the number; output.h replaces the rest. */
 static char *numbered(const char *pattern, unsigned number)
@@ -188,7 +188,7 @@ static void mark_snapshot(struct session *s, const struct client *asker)
     for (size_t i = 0; i < s->live.count; i++) {
         struct target *t = s->live.items[i];
         uint64_t at = elapsed_ns(s) - t->start_ns;
-        marks_add(t, "snapshot", at);
+        process_sizes_mark(t, "snapshot", at);
         if (asker && asker->pid == t->pid)
             stamp_set_held(&vec_last(&t->marks.pending)->stamp, &asker->request.held);
         target_drain(t, elapsed_ns(s) - t->start_ns);

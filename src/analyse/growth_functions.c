@@ -1,6 +1,9 @@
 /*
  * Finds the functions that grow, from the series of what each has at every mark: blocks of the
  * heap, its own mappings, blocks of pools. Series are computed only for those that gained most.
+ *
+ * Whether a series grows is decided by trend.c, which call is charged for a block by places.c, the
+ * verdict on the process by growth_verdict.c, and what is worth a finding by detect_growth.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -403,7 +406,7 @@ static bool gained(const struct growth *g, enum growth_line line)
     return g->count && growth_last(g, line) - g->series[line][0] >= OTHER_LEAST;
 }
 
-void growth_find_sites(struct growth *g, const struct recording *r)
+void growth_find_functions(struct growth *g, const struct recording *r)
 {
     find(g, &g->places, DOMAIN_HEAP, METRIC_LIVE);
     if (gained(g, GROWTH_MAPPED) && open_places(g, r, METRIC_MAPPED, &g->mapped))

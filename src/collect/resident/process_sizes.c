@@ -1,9 +1,10 @@
-#include "collect/counting/size_stamps.h"
+#include "collect/resident/process_sizes.h"
 
 #include "collect/proc/proc.h"
 #include "machine/page.h"
 
-#define STAMPS_MAX 128
+#define STAMPS_MAX     128
+#define FIRST_STAMP_NS 2000000 /* between the first readings */
 
 /* The kernel does not say which of the resident pages the program mapped itself, so at most all
  * anonymous memory besides the heap counts. Address space that is only reserved does not count. */
@@ -21,7 +22,7 @@ static void note_memory(struct target *t, const struct stamp *s)
         t->profile.memory_peak_bytes = held;
 }
 
-bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
+bool process_sizes_read(struct target *t, uint64_t now_ns, struct stamp *s)
 {
     char text[1024];
     struct proc_memory memory;
@@ -47,48 +48,44 @@ bool stamp_take(struct target *t, uint64_t now_ns, struct stamp *s)
     return true;
 }
 
-static_assert((int)WIRE_ALLOCATOR_GLIBC == STAMP_GLIBC &&
-                  (int)WIRE_ALLOCATOR_MIMALLOC == STAMP_MIMALLOC,
-              "the file has the wire's numbers");
-
-void stamp_set_held(struct stamp *s, const struct wire_held *held)
-{
-    if (held->allocator >= STAMP_ALLOCATORS)
-        return;
-    s->allocator = held->allocator;
-    s->held_bytes = held->held_bytes;
-    s->free_bytes = held->free_bytes;
-}
-
 static void add(struct target *t, const struct stamp *s)
 {
+    if (!t->sizes_due.apart_ns)
+        t->sizes_due.apart_ns = FIRST_STAMP_NS;
     if (t->profile.stamps.count == STAMPS_MAX) {
         vec_thin_out(&t->profile.stamps);
-        t->stamps_due.apart_ns *= 2;
+        t->sizes_due.apart_ns *= 2;
     }
     *vec_push(&t->profile.stamps) = *s;
-    t->stamps_due.next_ns = s->time_ns + t->stamps_due.apart_ns;
+    t->sizes_due.next_ns = s->time_ns + t->sizes_due.apart_ns;
 }
 
-bool stamp_if_due(struct target *t, uint64_t now_ns)
+bool process_sizes_if_due(struct target *t, uint64_t now_ns)
 {
     struct stamp s;
-    if (now_ns < t->stamps_due.next_ns || !stamp_take(t, now_ns, &s))
+    if (now_ns < t->sizes_due.next_ns || !process_sizes_read(t, now_ns, &s))
         return false;
     add(t, &s);
     return true;
 }
 
-void stamp_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *held)
+void process_sizes_at_exit(struct target *t, uint64_t now_ns, const struct wire_held *held)
 {
     struct stamp s;
-    if (held->allocator && stamp_take(t, now_ns, &s)) {
+    if (held->allocator && process_sizes_read(t, now_ns, &s)) {
         stamp_set_held(&s, held);
         add(t, &s);
     }
 }
 
-uint64_t stamps_resident_pages(const struct target *t)
+void process_sizes_mark(struct target *t, const char *label, uint64_t now_ns)
+{
+    struct stamp *s = marks_add(t, label, now_ns);
+    process_sizes_read(t, now_ns, s);
+    s->time_ns = now_ns;
+}
+
+uint64_t process_sizes_resident_pages(const struct target *t)
 {
     const struct profile *p = &t->profile;
     return p->stamps.count ? vec_last(&p->stamps)->rss_bytes / page_bytes() : 0;

@@ -1,4 +1,7 @@
-/* The difference of two recordings: the table, JSON and CSV. */
+/*
+ * The columns of `tidemark diff`, and its JSON and CSV. diff_text.c writes the text around the
+ * table; model/diff.c matches the rows and decides their order.
+ */
 #include "answer/diff.h"
 
 #include "answer/columns.h"
