@@ -3,6 +3,9 @@
  * moment or difference, all stacks with inlined frames, mappings with build ids, and threads as
  * labels. It loses marks, times and leaks; and of several processes it holds only one, or their
  * sum.
+ *
+ * pprof_otlp.h decides which stacks and metrics go in, and the names and units of the sample types;
+ * locations.h numbers the functions and chooses which mappings are written.
  */
 #include "base/pprof_fields.h"
 #include "export/pprof_otlp.h"
@@ -109,7 +112,7 @@ static void put_profile(struct profile_writer *w, const struct stack_row *rows, 
         struct profile_names names = profile_names(t->columns[i].metric);
         if (w->counts)
             put_value_type(w, PROFILE_SAMPLE_TYPE, names.count, "count");
-        put_value_type(w, PROFILE_SAMPLE_TYPE, names.amount, profile_unit(first));
+        put_value_type(w, PROFILE_SAMPLE_TYPE, names.amount, profile_unit(t->columns[i].metric));
     }
     /* Readers take the first mapping for the program itself. */
     for (size_t i = 0; profile->executable && i < profile->modules.count; i++)

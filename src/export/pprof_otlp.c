@@ -124,6 +124,8 @@ static bool counts_are_known(const struct stack_table *t)
     return known;
 }
 
+/* All columns have the same unit, on which period and period type rely: either the two are bytes of
+ * the heap, or there is only one. */
 int profile_write(struct export *e, profile_put *put, struct err *err)
 {
     struct stack_column columns[] = {{METRIC_TOTAL, e->query->size}, {METRIC_LIVE, e->query->size}};

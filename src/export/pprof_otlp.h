@@ -1,6 +1,8 @@
 /*
  * pprof_otlp: what the formats pprof and OTLP share: which stacks and values go into a profile, the
  * names of its sample types, their unit and period, the limits of a server, and compression.
+ * locations.h decides what is written about functions, mappings and locations; pprof.c and otlp.c
+ * put both into their format's messages.
  *
  * A format is one function that writes rows to `message`. It may be called several times, with
  * fewer rows each time, until a server's limits are met; each time everything is empty again.
