@@ -68,7 +68,7 @@ struct counting {
     struct account_table own, others;
     struct replacements *replacements;
     bool any_replacement; /* false: all replacements are 0 */
-    /* 1 + the era in which the thread last tried to own the total (count.c); 0: never. */
+    /* 1 + the era in which the thread last tried to own the total (heap_peak.c); 0: never. */
     uint32_t alone_era;
     /* Bytes that the thread has added to the heap and not yet to the shared total, if there are
      * other threads. */

@@ -1,6 +1,6 @@
 /*
  * accounts_memory: where the accounts of this process are, and which one belongs to a stack. Only
- * accounts.c, count.c and count_weighed.c use it.
+ * accounts.c, count.c, count_weighed.c and heap_peak.c use it.
  */
 #ifndef TIDE_RECORD_ACCOUNTS_MEMORY_H
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
@@ -28,6 +28,23 @@ struct accounts_memory {
     struct refusal refusal;
 };
 extern struct accounts_memory accounts;
+
+static inline uint64_t count_load(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static inline void count_store(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+/* The era in which blocks are allocated now: a piece of time of a millisecond or more
+ * (collect/counting/eras.h). */
+static inline uint32_t era_now(void)
+{
+    return atomic_load_explicit(&accounts.header->era, memory_order_relaxed);
+}
 
 static inline void *unit_at(uint32_t number)
 {

@@ -1,33 +1,22 @@
 /*
- * count: what each allocation and free changes: the account of its stack, the total of the process,
- * and the block index. event.c inlines these functions; count.c has the rare cases, count_weighed.c
- * those of run --sample. [malloc-free], no lock. Call these between thread_enter() and
- * thread_leave().
+ * count: what each allocation and free changes: the account of its stack, the total of the process
+ * (heap_peak.h), and the block index (block_index.h). event.c inlines these functions; fast_path.h
+ * has the most frequent case, count.c the rare cases, count_weighed.c those of run --sample.
+ * [malloc-free], no lock. Call these between thread_enter() and thread_leave().
  */
 #ifndef TIDE_RECORD_COUNT_H
 #define TIDE_RECORD_COUNT_H
 
 #include "record/accounts_memory.h"
+#include "record/heap_peak.h"
 #include "wire/weights.h"
 
 #define COUNT_ROW_LIMIT  (UINT32_C(1) << 31) /* counters of a row have 32 bits */
 #define COUNT_ROW_BLOCKS (UINT32_C(1) << 23) /* times WIRE_SLACK_ALIKE: less than that */
 #define COUNT_SLACK_MOST (UINT64_C(1) << 30)
 
-static inline uint64_t count_load(const _Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static inline void count_store(_Atomic uint64_t *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
-
 /* --- count.c ---------------------------------------------------------------------------------- */
 
-/* Changes the total in a process that has, or had, several threads. */
-void count_total_shared(struct thread *t, struct wire_account *a, int64_t change);
 void count_size(struct thread *t, struct wire_account *a, unsigned bucket, uint64_t blocks,
                 uint64_t bytes);
 /* Keeps the counts of its cells from passing 32 bits. Call it once for many blocks. */
@@ -60,80 +49,11 @@ uint32_t count_others(struct thread *t, const struct indexed *b);
  */
 struct wire_amounts *count_amounts(struct thread *t, struct wire_account *a);
 
-/* --- the total and its peak ------------------------------------------------------------------- */
-
-/* Saves the values of an account before its first change after a peak. */
-static inline void count_save(struct wire_account *a, uint32_t epoch)
-{
-    struct wire_amounts *m = account_amounts(a);
-    if (m) {
-        m->saved_bytes = m->base_bytes + m->bytes - m->freed;
-        m->saved_slack = m->base_slack + m->slack - m->slack_freed;
-        m->saved_blocks = m->base_blocks + a->allocs - a->frees;
-    }
-    a->saved_blocks = a->base_blocks + a->allocs - a->frees;
-    a->saved_epoch = epoch;
-}
-
-/* The process has never had more than one thread: adds `size` bytes to the total. */
-static inline void total_grows_alone(struct wire_account *a, uint64_t size)
-{
-    struct wire_totals *s = accounts.totals;
-    uint64_t live = count_load(&s->live_bytes) + size;
-    uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
-    if (UNLIKELY(a->saved_epoch != epoch) && live <= count_load(&s->peak_bytes))
-        count_save(a, epoch); /* otherwise this allocation makes a new peak */
-    count_store(&s->live_bytes, live);
-}
-
-/* The same for `size` bytes less; notes a peak. */
-static inline void total_shrinks_alone(struct wire_account *a, uint64_t size)
-{
-    struct wire_totals *s = accounts.totals;
-    uint64_t live = count_load(&s->live_bytes);
-    if (UNLIKELY((int64_t)live > (int64_t)count_load(&s->interval_peak_bytes))) {
-        count_store(&s->interval_peak_bytes, live);
-        if (live > count_load(&s->peak_bytes)) {
-            count_store(&s->peak_bytes, live);
-            atomic_store_explicit(&s->peak_epoch,
-                                  atomic_load_explicit(&s->peak_epoch, memory_order_relaxed) + 1,
-                                  memory_order_relaxed);
-        }
-    }
-    uint32_t epoch = atomic_load_explicit(&s->peak_epoch, memory_order_relaxed);
-    if (UNLIKELY(a->saved_epoch != epoch))
-        count_save(a, epoch);
-    count_store(&s->live_bytes, live - size);
-}
-
-/* Adds `size` bytes to the total. Call it before the account grows. */
-static inline void total_grows(struct thread *t, struct wire_account *a, uint64_t size)
-{
-    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
-        count_total_shared(t, a, (int64_t)size);
-    else
-        total_grows_alone(a, size);
-}
-
-/* Subtracts `size` bytes from the total, and notes a peak. Call it before the account shrinks. */
-static inline void total_shrinks(struct thread *t, struct wire_account *a, uint64_t size)
-{
-    if (UNLIKELY(atomic_load_explicit(&recorder.several, memory_order_relaxed)))
-        count_total_shared(t, a, -(int64_t)size);
-    else
-        total_shrinks_alone(a, size);
-}
-
 /* --- accounts --------------------------------------------------------------------------------- */
 
 static inline unsigned size_bucket(uint64_t size)
 {
     return 63 - (unsigned)__builtin_clzll(size | 1);
-}
-
-static inline uint32_t era_now(void)
-{
-    return atomic_load_explicit(&accounts.header->era, memory_order_relaxed);
 }
 
 static inline bool is_inherited(const struct indexed *b)
@@ -166,23 +86,6 @@ static inline unsigned count_life_of(struct counting *c, uint32_t birth, uint32_
     c->lived.now = now;
     c->lived.life = ends <= began ? 0 : 32u - (unsigned)__builtin_clz(ends - began);
     return c->lived.life;
-}
-
-/* Notes the largest value of an account before it shrinks. `m`: its amounts; NULL: its blocks are
- * alike. */
-static inline void account_note_peak(struct wire_account *a, struct wire_amounts *m)
-{
-    uint32_t blocks = a->base_blocks + a->allocs - a->frees;
-    if (!m) {
-        if (UNLIKELY(blocks > a->own_peak_blocks))
-            a->own_peak_blocks = blocks;
-        return;
-    }
-    uint64_t live = m->base_bytes + m->bytes - m->freed;
-    if (UNLIKELY(live > m->own_peak_bytes)) {
-        m->own_peak_bytes = live;
-        a->own_peak_blocks = blocks;
-    }
 }
 
 /* Counts an allocation in an account of this thread. `w` is its weight (run --sample). */

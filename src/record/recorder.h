@@ -11,6 +11,7 @@
  *   modules.c         which file an address belongs to
  *   event.c           what a hook records: a stack, and counts or words in the ring
  *   accounts.h        what each thread counts for each stack; count.h: what an event changes
+ *   heap_peak.h       the size of the heap, and its peak
  *   block_index.h     the live blocks by address
  *   stack_tree.c      the tree of call stacks
  *   allocator.c       figures that the allocator itself reports

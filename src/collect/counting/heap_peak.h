@@ -2,11 +2,11 @@
  * heap_peak: when the heap of a process was largest, and what each site had then.
  *
  * The program notes a peak in its totals when its heap shrinks for the first time after it, and
- * saves the values of an account before the account's first change after a peak (record/count.c,
- * record/count.h). The collector reads the totals together with the rings, and notes the time when
- * it sees a new peak there (heap_peak_watch). When everything has been counted, it computes from
- * the saved values what each site had at the last peak (heap_peak_settle). If the program does not
- * count its heap itself, ledger.h finds the peak. Not thread-safe.
+ * saves the values of an account before the account's first change after a peak
+ * (record/heap_peak.h). The collector reads the totals together with the rings, and notes the time
+ * when it sees a new peak there (heap_peak_watch). When everything has been counted, it computes
+ * from the saved values what each site had at the last peak (heap_peak_settle). If the program does
+ * not count its heap itself, ledger.h finds the peak. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_HEAP_PEAK_H
 #define TIDE_COLLECT_COUNTING_HEAP_PEAK_H
