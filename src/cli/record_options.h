@@ -1,5 +1,7 @@
 /*
- * record_options: the options that `run` and `attach` share: where to write, and how to record.
+ * record_options: parses the options that `run` and `attach` share: where to write, and how to
+ * record. What -o means (patterns such as %p, which files are overwritten, temporary names) is
+ * decided by collect/session/output.h; options of `run` alone are in run_options.h.
  */
 #ifndef TIDE_CLI_RECORD_OPTIONS_H
 #define TIDE_CLI_RECORD_OPTIONS_H

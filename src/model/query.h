@@ -1,6 +1,10 @@
 /*
  * query: what a user asks about a profile, as plain data: metric, moments, grouping, focus.
  *
+ * Here is only what was asked. What --within, --ignore and --thread do is decided by
+ * stack_filter.h, what a metric counts by measure.h, which moment `at` is by moment.h, what a group
+ * is by group.h.
+ *
  * Every command that shows stacks (report, leaks, diff, flame) fills one of these from its options
  * (cli/query_options.h) and passes it to model/answer.h. {0} plus query_init is the default
  * question.

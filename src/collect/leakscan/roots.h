@@ -9,6 +9,9 @@
  * pointers. It looks like any other mapping, so an anonymous mapping counts only if it is known to
  * be one of the above.
  *
+ * Registers are roots too: stop_threads.h reads them, and scan.c passes them to reachability.h,
+ * which follows the pointers.
+ *
  * `everything` is set if there may be blocks that were never recorded. Then all memory counts as
  * roots, because blocks to which unrecorded blocks point must not be called lost.
  */
