@@ -30,7 +30,7 @@ struct losing {
     struct value *sites;   /* lost, with what the lost blocks lead to */
     struct value *led;     /* by place: the part of these that lost blocks lead to */
     struct age *ages;      /* by place */
-    struct value indirect; /* everything indirect in focus */
+    struct value indirect; /* everything indirect that passes the filter */
 };
 
 static void add_row(struct findings *f, struct losing *l, const struct live_row *r, uint32_t place)
@@ -82,7 +82,7 @@ static void add_place(struct findings *f, const struct losing *l, uint32_t place
     n->last_ns = l->ages[place].last_ns;
 }
 
-/* If the focus leaves out some of what lost blocks lead to, their sums would be wrong: drops
+/* If the filter leaves out some of what lost blocks lead to, their sums would be wrong: drops
  * them. */
 static void forget_led(const struct findings *f, struct losing *l)
 {

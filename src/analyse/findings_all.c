@@ -33,7 +33,7 @@ static struct process_findings *analyse_process(const struct recording *r, const
 {
     struct process_findings *p = xcalloc(1, sizeof *p);
     *p = (struct process_findings){.process = process, .query = *q};
-    p->query.focus.lenient = r->profiles.count > 1;
+    p->query.filter.lenient = r->profiles.count > 1;
     if (process)
         p->query.process = process;
     *code = findings_init(&p->findings, r, &p->query, err);

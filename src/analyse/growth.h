@@ -108,7 +108,7 @@ struct growth_rest {
 #define GROWTH_PROCESS_GAIN 262144.0
 
 struct growth_question {
-    struct query query; /* process and focus */
+    struct query query; /* process and filter */
     const char *mark;   /* a label; NULL: the one with most marks */
     const char *per;    /* the key of a value; NULL: none */
 };
@@ -160,7 +160,7 @@ struct growth {
 
     const struct scan *scan; /* NULL: it is not known what is lost */
     const char *no_scan;     /* why not, in words, or NULL */
-    uint64_t lost_bytes;     /* in focus, whenever allocated */
+    uint64_t lost_bytes;     /* that pass the filter, whenever allocated */
     uint64_t peak_bytes;     /* highest live total until the last mark */
     double planted_bytes;    /* from one mark to the next; 0: none */
     struct growth_account account;
@@ -210,7 +210,7 @@ double growth_span(const struct growth *g, size_t begin, size_t end);
 const char *growth_verdict_name(enum growth_verdict v); /* NULL: VERDICT_NONE */
 const char *growth_part_name(enum growth_part part);    /* the key in JSON */
 
-/* Is it a row of lost blocks, in focus? */
+/* Is it a row of lost blocks that passes the filter? */
 bool growth_row_is_lost(const struct growth *g, const struct live_row *row);
 
 /* In growth_verdict.c: sets verdict, cause and rates from the series and the account. */

@@ -50,7 +50,7 @@ static struct value *change(const struct finder *f, size_t since, size_t at)
     return sums;
 }
 
-/* Is it known for all indirect blocks which lost block leads to them? Not if the focus leaves out
+/* Is it known for all indirect blocks which lost block leads to them? Not if the filter leaves out
  * some of either. */
 static bool knows_led(const struct growth *g, const struct profile *p)
 {

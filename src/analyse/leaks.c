@@ -323,7 +323,7 @@ static void sort_and_cut(struct leak_list *list, const struct leaks_question *q)
 static int resolve(struct leaks *l, struct err *err)
 {
     const struct query *q = &l->question->query;
-    if (q->focus.python_only && q->focus.native_only)
+    if (q->filter.python_only && q->filter.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
     int code = answer_process(l->recording, q, &l->profile, err);
     if (!code)
@@ -384,7 +384,7 @@ static int add_kinds(struct leaks *l, struct err *err)
         struct source s = {.count = l->scan->row_count, .kind = kind};
         s.rows = s.count ? &l->profile->live.items[l->scan->first_row] : NULL;
         struct leak_group *g = &l->groups[kind];
-        l->focus.leak_kinds = suppressed_kinds[kind];
+        l->filter.leak_kinds = suppressed_kinds[kind];
         int code = add_group(l, g, &s, l->question->kinds, &l->sums[kind], &l->list, err);
         if (code)
             return code;
@@ -395,7 +395,7 @@ static int add_kinds(struct leaks *l, struct err *err)
 }
 
 /* If what lost entries lead to is everything that is indirect here, it is not listed again. If the
- * focus leaves out some of it, each entry shows its own blocks only. */
+ * filter leaves out some of it, each entry shows its own blocks only. */
 static void join_indirect(struct leaks *l)
 {
     uint64_t led = 0;
@@ -414,18 +414,18 @@ static void join_indirect(struct leaks *l)
     l->list.leaks.count = kept;
 }
 
-/* Adds blocks that might be within the focus: their stacks were cut off, and the missing frames may
- * match. */
+/* Adds blocks that might be within the filter: their stacks were cut off, and the missing frames
+ * may match. */
 static int add_may_match(struct leaks *l, struct err *err)
 {
     const struct profile *p = l->profile;
-    bool within = l->focus.within.patterns.count || l->focus.paths.count;
+    bool within = l->filter.within.patterns.count || l->filter.paths.count;
     uint64_t cut = 0;
     for (size_t i = 0; i < p->intervals.count; i++)
         cut += p->intervals.items[i].truncated_stacks;
     if (!within || !cut)
         return 0;
-    struct focus anywhere = l->focus;
+    struct stack_filter anywhere = l->filter;
     anywhere.within.patterns.count = 0;
     anywhere.paths.count = 0;
     struct frame_table frames;
@@ -466,7 +466,7 @@ static int add_freed(struct leaks *l, struct err *err)
     if (l->scan->kind != SCAN_ASKED)
         leak_scan_freed(l->profile, &freed);
     struct source s = {.rows = freed.rows.items, .count = freed.rows.count, .kind = -1};
-    l->focus.leak_kinds = LEAK_KINDS;
+    l->filter.leak_kinds = LEAK_KINDS;
     int code = add_group(l, &l->freed_group, &s, l->question->freed ? LEAKS_ALL : 0, &l->freed,
                          &l->freed_list, err);
     vec_release(&freed.rows);
@@ -485,12 +485,12 @@ static bool has_cut_stacks(const struct profile *p)
 int leaks_find(struct leaks *l, const struct recording *r, const struct leaks_question *q,
                struct err *err)
 {
-    *l = (struct leaks){.recording = r, .question = q, .focus = q->query.focus};
+    *l = (struct leaks){.recording = r, .question = q, .filter = q->query.filter};
     int code = resolve(l, err);
     if (code)
         return code;
-    l->focus.lenient = r->profiles.count > 1 || has_cut_stacks(l->profile);
-    frame_table_init(&l->frames, r, l->profile, &l->focus);
+    l->filter.lenient = r->profiles.count > 1 || has_cut_stacks(l->profile);
+    frame_table_init(&l->frames, r, l->profile, &l->filter);
     code = add_kinds(l, err);
     if (!code)
         code = add_may_match(l, err);

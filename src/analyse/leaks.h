@@ -3,7 +3,7 @@
  * freed at exit.
  *
  * The kind is what pointed to the blocks (enum reach): lost, indirect, unclassified, reachable. The
- * same stack may have entries of several kinds. The focus of the query decides which stacks count
+ * same stack may have entries of several kinds. The filter of the query decides which stacks count
  * and how they look, as in reports; --since and --older leave out blocks by their age. Totals cover
  * all kinds and all remaining entries, whether they are listed or not.
  *
@@ -24,7 +24,7 @@
 #define LEAKS_NOT_FREED (LEAKS_ALL & ~LEAKS_OF(REACH_REACHABLE))
 
 struct leaks_question {
-    struct query query; /* process, at, since, focus, top, min_percent */
+    struct query query; /* process, at, since, filter, top, min_percent */
     unsigned kinds;
     uint64_t older_ns;
     /* Largest first; otherwise lost, indirect, unclassified, reachable, and by size. */
@@ -70,14 +70,14 @@ struct leaks {
     const struct leaks_question *question;
     const struct scan *scan;
     struct moment since;
-    struct totals totals; /* of the whole process until the scan */
-    struct focus focus;   /* the question's */
+    struct totals totals;       /* of the whole process until the scan */
+    struct stack_filter filter; /* the question's */
     struct frame_table frames;
     struct leak_group groups[REACHES], freed_group;
     struct leak_sum sums[REACHES], all;
     struct leak_sum freed;   /* at exit */
     struct leak_sum growing; /* the part of the reachable blocks that grew through the whole run */
-    /* Blocks whose stacks were cut off: their visible frames are not within the focus, but the
+    /* Blocks whose stacks were cut off: their visible frames are not within the filter, but the
      * missing ones may be. Without reachable blocks and without places. */
     struct leak_sum may_match;
     struct call_tree left_out; /* only what the trees of all kinds left out, and why */
@@ -96,7 +96,7 @@ struct leak_others {
     uint64_t bytes, blocks;
     size_t processes; /* number of processes that lost something */
     uint32_t pid;     /* the one that lost most */
-    size_t left_out;  /* processes that lost something before any focus, and were not examined */
+    size_t left_out;  /* processes that lost something before any filter, and were not examined */
 };
 
 /* After `budget_ns` of processor time no further process is begun, those that lost most come first;
@@ -112,7 +112,7 @@ const char *leak_kind_name(enum reach kind);
  * words. */
 int leak_kinds_parse(const char *text, unsigned *kinds, struct err *err);
 
-/* What was lost, directly or indirectly, before any focus: is it worth examining? */
+/* What was lost, directly or indirectly, before any filter: is it worth examining? */
 struct leak_sum leaks_lost(const struct profile *p);
 
 #endif

@@ -313,12 +313,12 @@ int peaks_init(struct peaks *p, const struct recording *r, const struct query *q
         threads_release(&p->lines);
         return code;
     }
-    if (!q->focus.thread)
+    if (!q->filter.thread)
         find_process_peaks(p, o);
     /* If one thread allocated everything, its line is the process's and is left out, unless it was
      * asked for. */
     uint32_t threads =
-        !q->focus.thread && is_one_thread(&p->lines) ? 0 : (uint32_t)p->lines.lines.count;
+        !q->filter.thread && is_one_thread(&p->lines) ? 0 : (uint32_t)p->lines.lines.count;
     for (uint32_t i = 0; i < threads; i++)
         find_peaks(p, o, i, p->lines.lines.items[i].live, p->lines.moments, 1);
     number(p);

@@ -2,9 +2,9 @@
  * places: the functions that are charged for allocations, and for any metric what each of them has.
  *
  * One call tree of everything that was ever allocated decides which call is charged for a site,
- * after focus and folding. A place is the function of that call together with its caller: otherwise
- * a program's own xmalloc would be charged for everything. Values of any measure are then summed by
- * place without building another tree.
+ * after filter and folding. A place is the function of that call together with its caller:
+ * otherwise a program's own xmalloc would be charged for everything. Values of any measure are then
+ * summed by place without building another tree.
  *
  * Ownership: borrows recording and query, which must outlive it; places_release frees the rest.
  */
@@ -19,10 +19,10 @@ struct places {
     struct answer total; /* metric total, by function: its tree and frames are used */
     struct query query;  /* the query of `total` */
     uint32_t count;
-    uint32_t *of_site; /* site -> place; PLACE_NONE: not in focus */
+    uint32_t *of_site; /* site -> place; PLACE_NONE: left out by the filter */
 };
 
-/* `q` gives process and focus. Errors are answer_query's. */
+/* `q` gives process and filter. Errors are answer_query's. */
 int places_init(struct places *p, const struct recording *r, const struct query *q,
                 struct err *err);
 /* The functions charged for what is live of another metric (mapped, pool) at q->at. */

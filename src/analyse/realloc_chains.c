@@ -95,7 +95,7 @@ static int by_copied(const void *a, const void *b)
     return (x->call > y->call) - (x->call < y->call);
 }
 
-/* Collects all rows in focus, and joins those of one line. */
+/* Collects all rows that pass the filter, and joins those of one line. */
 static void gather(struct chains *c, const struct places *places)
 {
     const struct profile *p = places->total.profile;

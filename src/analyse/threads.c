@@ -27,7 +27,7 @@ static int count_all(struct threads *t, const struct recording *r, const struct 
     return window_resolve(t->profile, asked->since, asked->at, &t->window, err);
 }
 
-/* Finds the sites that the focus selects: those for which a call is charged. */
+/* Finds the sites that the filter selects: those for which a call is charged. */
 static int find_counted(struct threads *t, const struct recording *r, const struct query *asked,
                         struct err *err)
 {
@@ -39,7 +39,7 @@ static int find_counted(struct threads *t, const struct recording *r, const stru
     q.shape = SHAPE_TABLE;
     q.since = q.at = NULL;
     q.top = 0;
-    if (focus_takes_all(r, &q.focus))
+    if (stack_filter_takes_all(r, &q.filter))
         return count_all(t, r, asked, &q, err);
     int code = answer_query(&a, r, &q, err);
     if (code)

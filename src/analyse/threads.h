@@ -2,11 +2,11 @@
  * threads: what each thread had live at moments of the run, and the process beside them.
  *
  * A block counts for the thread that allocated it, whichever thread frees it. What a thread freed
- * of other threads' blocks is counted too, for all blocks, regardless of the focus. Each thread has
- * a line of its own, also if its id was reused or another thread has the same name. Moments are
+ * of other threads' blocks is counted too, for all blocks, regardless of the filter. Each thread
+ * has a line of its own, also if its id was reused or another thread has the same name. Moments are
  * ends of intervals; if there are too many, some are taken at even distances. The value of the
  * process at a moment is its highest since the moment before. The value of a thread is what it had
- * at the moment, and so is that of the process if the focus leaves stacks out.
+ * at the moment, and so is that of the process if the filter leaves stacks out.
  *
  * Ownership: borrows recording and query; threads_release frees the rest.
  */
@@ -42,13 +42,13 @@ struct threads {
     int64_t *process;                /* highest live total since the moment before */
     int64_t *total;                  /* live total at the moment */
     int64_t *running;                /* the same without processes that have ended */
-    bool *counted;                   /* by site: in focus */
-    bool part;                       /* a part of the heap is not in focus */
+    bool *counted;                   /* by site: it passes the filter */
+    bool part;                       /* a part of the heap is left out by the filter */
     VEC(struct timeline_line) lines; /* highest first */
     uint64_t peak_bytes;             /* of the process in the window */
 };
 
-/* `q`: process, focus, since and at. */
+/* `q`: process, filter, since and at. */
 int threads_init(struct threads *t, const struct recording *r, const struct query *q,
                  struct err *err);
 void threads_release(struct threads *t);

@@ -24,7 +24,7 @@ struct tree {
     VEC(struct tree_call) calls; /* in the order of output */
 };
 
-/* `q`: process, focus (including its thread), since and at. `by_size`: the largest change first;
+/* `q`: process, filter (including its thread), since and at. `by_size`: the largest change first;
  * otherwise in the order in which they happened. */
 int tree_init(struct tree *d, const struct recording *r, const struct query *q, bool by_size,
               struct err *err);

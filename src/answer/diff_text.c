@@ -114,7 +114,7 @@ static void add_both(struct strbuf *out, enum metric metric, struct value a, str
 static void line_left_out(const struct diff *d, const struct style *s, struct strbuf *out)
 {
     const struct answer *a = &d->side[0].answer, *b = &d->side[1].answer;
-    const struct focus *f = &d->query->focus;
+    const struct stack_filter *f = &d->query->filter;
     bool defaults = !f->no_defaults &&
                     (d->side[0].recording->defaults.count || d->side[1].recording->defaults.count);
     if (f->ignore.patterns.count || f->suppress.rules.count || defaults ||
@@ -241,7 +241,7 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
     strbuf_putc(out, ' ');
     next_word(out, d->side[1].file);
     next_option(out, "--process", d->query->process);
-    next_focus(out, &d->query->focus);
+    next_filter(out, &d->query->filter);
     if (more)
         say(out, " %r%r\n", more, style_plain(s));
     else

@@ -30,7 +30,7 @@ static bool is_resolved_path(const char *path, const char *relative)
            strcmp(path + size - tail, relative) == 0;
 }
 
-void next_focus(struct strbuf *out, const struct focus *f)
+void next_filter(struct strbuf *out, const struct stack_filter *f)
 {
     for (size_t i = 0; i < f->within.patterns.count; i++)
         next_option(out, "--within", f->within.patterns.items[i].text);

@@ -12,6 +12,6 @@ void next_word(struct strbuf *out, const char *word);
 /* Appends a space, the option and its argument; nothing if the argument is NULL. */
 void next_option(struct strbuf *out, const char *option, const char *argument);
 /* The options that select the stacks of the question. */
-void next_focus(struct strbuf *out, const struct focus *f);
+void next_filter(struct strbuf *out, const struct stack_filter *f);
 
 #endif

@@ -188,7 +188,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     next_option(out, "--process", q->process);
     next_option(out, "--since", q->since);
     next_option(out, "--at", q->at);
-    next_focus(out, &q->focus);
+    next_filter(out, &q->filter);
     if (!text_begins(more, "--metric") && q->metric != METRIC_LIVE)
         strbuf_printf(out, " --metric %s", metric_name(q->metric));
     strbuf_printf(out, " %s%s\n", more, style_plain(s));

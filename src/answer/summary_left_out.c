@@ -68,11 +68,11 @@ static void add_defaults(const struct recording *r, struct strbuf *out)
 static void add_requested(const struct call_tree *t, const struct frame_table *frames,
                           enum metric metric, struct strbuf *out)
 {
-    const struct focus *f = frames->focus;
+    const struct stack_filter *f = frames->filter;
     struct value asked = t->ignored_by[IGNORED_PATTERN];
     value_join(&asked, t->ignored_by[IGNORED_SUPPRESSION], t->by_max);
-    bool suppress = f->suppress.rules.count || frames->recorded_suppress.rules.count;
-    bool ignore = f->ignore.patterns.count || frames->recorded_ignore.patterns.count;
+    bool suppress = f->suppress.rules.count || frames->recorded.suppress.rules.count;
+    bool ignore = f->ignore.patterns.count || frames->recorded.ignore.patterns.count;
     if (!ignore && !suppress)
         return;
     unit_amount(out, metric, asked.amount);
@@ -92,7 +92,7 @@ void summary_ignored(const struct call_tree *t, const struct frame_table *frames
     add_requested(t, frames, metric, &clauses[0]);
     if (!value_is_zero(t->ignored_by[IGNORED_PRESET]))
         add_presets(t, metric, &clauses[1]);
-    if (frames->recording->defaults.count && !frames->focus->no_defaults)
+    if (frames->recording->defaults.count && !frames->filter->no_defaults)
         add_defaults(frames->recording, &clauses[2]);
     for (size_t i = 0; i < 3; i++)
         wanted += clauses[i].size > 0;

@@ -85,7 +85,7 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
         if (options[i].given && !(f->takes & options[i].bit))
             return err_set(err, -EINVAL, "the format %s does not support it; leave out %s", f->name,
                            options[i].option);
-    if (f->whole && (q->process || focus_is_given(&q->focus)))
+    if (f->whole && (q->process || stack_filter_is_given(&q->filter)))
         return err_set(err, -EINVAL, "the format %s holds the whole recording; leave out %s",
                        f->name, q->process ? "--process" : "options such as --within");
     bool to_stdout = w->output && strcmp(w->output, "-") == 0;

@@ -288,17 +288,17 @@ static int check_options(const struct wanted *w, const struct query_options *o, 
                         : w->title       ? "--title"
                         : w->colors >= 0 ? "--colors"
                                          : NULL;
-    const char *asked = o->metric_given             ? "--metric"
-                        : q->size != SIZE_REQUESTED ? "--size"
-                        : q->since                  ? "--since"
-                        : q->at                     ? "--at"
-                        : q->process                ? "--process"
-                        : o->by_given               ? "--by"
-                        : w->diff                   ? "--diff"
-                        : w->reverse                ? "--reverse"
-                        : w->by_thread              ? "--by-thread"
-                        : focus_is_given(&q->focus) ? "options such as --within"
-                                                    : NULL;
+    const char *asked = o->metric_given                     ? "--metric"
+                        : q->size != SIZE_REQUESTED         ? "--size"
+                        : q->since                          ? "--since"
+                        : q->at                             ? "--at"
+                        : q->process                        ? "--process"
+                        : o->by_given                       ? "--by"
+                        : w->diff                           ? "--diff"
+                        : w->reverse                        ? "--reverse"
+                        : w->by_thread                      ? "--by-thread"
+                        : stack_filter_is_given(&q->filter) ? "options such as --within"
+                                                            : NULL;
     if (json && (w->folded || w->from_folded))
         return err_set(err, -EINVAL, "--json excludes --folded and --from-folded");
     if (!picture && drawn)

@@ -102,11 +102,11 @@ static void put_options(const struct query_options *o, const struct wanted *w, s
 {
     const struct peak_options usual = PEAK_OPTIONS_DEFAULT;
     strbuf_puts(out, "");
-    next_focus(out, &o->query.focus);
+    next_filter(out, &o->query.filter);
     for (size_t i = 0; i < o->suppressions.count; i++)
         next_option(out, "--suppressions", o->suppressions.items[i]);
-    say(out, "%r%r", o->query.focus.presets ? " --presets" : "",
-        o->query.focus.no_defaults ? " --no-defaults" : "");
+    say(out, "%r%r", o->query.filter.presets ? " --presets" : "",
+        o->query.filter.no_defaults ? " --no-defaults" : "");
     next_option(out, "--since", o->query.since);
     next_option(out, "--at", o->query.at);
     if (w->peaks.least_bytes != usual.least_bytes)

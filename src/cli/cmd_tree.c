@@ -117,7 +117,7 @@ static int find_peak(struct peak_query *k, const struct recording *r, const stru
         if (peak->line != THREADS_PROCESS) {
             snprintf(k->thread, sizeof k->thread, "%u",
                      (unsigned)p.lines.lines.items[peak->line].info->tid);
-            k->query.focus.thread = k->thread;
+            k->query.filter.thread = k->thread;
         }
         strbuf_puts(&k->heading, "peak ");
         peak_legend(&p, peak, style_of_stdout().width - k->heading.size, &k->heading);

@@ -197,7 +197,7 @@ static int add_metrics(const struct db *d, int64_t id, struct recording *r, stru
         query_init(&q);
         q.metric = (enum metric)metric;
         q.top = HISTORY_FUNCTIONS;
-        q.focus.lenient = true;
+        q.filter.lenient = true;
         q.process = r->profiles.count > 1 ? COMBINED_PROFILE_WORD : NULL;
         if (answer_query(&a, r, &q, NULL) == 0) {
             code = add_functions(d, id, &a, err);

@@ -125,10 +125,10 @@ static int take_path(struct query *q, const char *text, struct err *err)
 {
     if (!*text)
         return err_set(err, -EINVAL, "--within-path needs the beginning of a path");
-    *vec_push(&q->focus.paths) = xstrdup(text);
+    *vec_push(&q->filter.paths) = xstrdup(text);
     char *whole = *text == '/' ? NULL : realpath(text, NULL);
     if (whole)
-        *vec_push(&q->focus.paths) = whole;
+        *vec_push(&q->filter.paths) = whole;
     return 0;
 }
 
@@ -161,37 +161,37 @@ static int take_common(struct query_options *o, int val, const char *text, struc
     case OPT_MIN:
         return take_min(o, text, err);
     case OPT_WITHIN:
-        return pattern_list_add(&q->focus.within, text, "--within", err);
+        return pattern_list_add(&q->filter.within, text, "--within", err);
     case OPT_WITHIN_PATH:
         return take_path(q, text, err);
     case OPT_IGNORE:
-        return pattern_list_add(&q->focus.ignore, text, "--ignore", err);
+        return pattern_list_add(&q->filter.ignore, text, "--ignore", err);
     case OPT_FOLD:
-        return pattern_list_add(&q->focus.fold, text, "--fold", err);
+        return pattern_list_add(&q->filter.fold, text, "--fold", err);
     case OPT_NO_FOLD:
-        q->focus.no_fold = true;
+        q->filter.no_fold = true;
         return 0;
     case OPT_MERGE:
-        return rename_list_add(&q->focus.merge, text, err);
+        return rename_list_add(&q->filter.merge, text, err);
     case OPT_THREAD:
-        q->focus.thread = text;
+        q->filter.thread = text;
         return 0;
     case OPT_PYTHON_ONLY:
-        q->focus.python_only = true;
+        q->filter.python_only = true;
         return 0;
     case OPT_NATIVE_ONLY:
-        q->focus.native_only = true;
+        q->filter.native_only = true;
         return 0;
     case OPT_SUPPRESSIONS:
         *vec_push(&o->suppressions) = text;
-        return suppressions_read(&q->focus.suppress, text, NULL, err);
+        return suppressions_read(&q->filter.suppress, text, NULL, err);
     case OPT_PRESETS:
     case OPT_NO_PRESETS:
-        q->focus.presets = val == OPT_PRESETS;
+        q->filter.presets = val == OPT_PRESETS;
         o->presets_given = true;
         return 0;
     case OPT_NO_DEFAULTS:
-        q->focus.no_defaults = true;
+        q->filter.no_defaults = true;
         return 0;
     case OPT_PROCESS:
         q->process = text;
@@ -245,7 +245,7 @@ int query_options_parse(struct query_options *o, int argc, char **argv,
 {
     *o = (struct query_options){.command = command};
     query_init(&o->query);
-    o->query.focus.presets = command->presets;
+    o->query.filter.presets = command->presets;
     VEC(struct option) options = {0};
     for (size_t i = 0; i < COMMON; i++)
         if (takes(command, common[i].name))

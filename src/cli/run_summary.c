@@ -89,7 +89,7 @@ static void add_notes(struct strbuf *b, const struct recording *r, const struct 
 /* Adds nothing if only what presets leave out was lost. */
 static void add_lost(struct strbuf *b, const struct recording *r, const char *name)
 {
-    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    const struct leaks_question q = {.query = {.filter = {.presets = true}}};
     const struct profile *p;
     struct leaks leaks;
     if (answer_process(r, NULL, &p, NULL) || !leaks_lost(p).blocks ||
@@ -123,7 +123,7 @@ static void add_mapped(struct strbuf *b, const struct recording *r, const char *
 /* Adds the figure of `tidemark leaks`. */
 static void add_lost_by_others(struct strbuf *b, const struct recording *r, const char *name)
 {
-    const struct leaks_question q = {.query = {.focus = {.presets = true}}};
+    const struct leaks_question q = {.query = {.filter = {.presets = true}}};
     struct leaks own = {.recording = r, .question = &q};
     if (answer_process(r, NULL, &own.profile, NULL))
         return;
@@ -266,7 +266,7 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
         return;
     }
     query_init(&query);
-    query.focus.presets = true; /* as tidemark findings does */
+    query.filter.presets = true; /* as tidemark findings does */
     code = findings_all_init(&findings, r, &query, FINDINGS_NS, &err);
     bool shows_mapped = false;
     for (size_t i = 0; !code && i < findings.list.count && i < FINDINGS_SHOWN; i++)

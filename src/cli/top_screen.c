@@ -263,7 +263,7 @@ static void set_filter(struct screen *s)
     char text[LABEL_MAX];
     struct err err;
     struct pattern_list list = {0};
-    struct pattern_list *within = &s->options->query.query.focus.within;
+    struct pattern_list *within = &s->options->query.query.filter.within;
     if (!ask_for(s, "only stacks with a function that matches", text, sizeof text))
         return;
     if (*text && pattern_list_add(&list, text, "the filter", &err)) {
@@ -432,7 +432,7 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
     struct screen s = {.options = o,
                        .live = live,
                        .recording = recording,
-                       .within = o->query.query.focus.within,
+                       .within = o->query.query.filter.within,
                        .next_refresh_ns = monotonic_ns() + o->refresh_ns,
                        .style = style_of_stdout()};
     s.style.colour = false;
@@ -461,8 +461,8 @@ int top_screen(struct top_options *o, struct live_recording *live, struct record
     endwin();
     delscreen(terminal);
     if (*s.filter) {
-        pattern_list_release(&o->query.query.focus.within);
-        o->query.query.focus.within = s.within;
+        pattern_list_release(&o->query.query.filter.within);
+        o->query.query.filter.within = s.within;
     }
     recording_free(s.recording);
     return interrupted && interrupted != SIGINT ? 128 + interrupted : 0;

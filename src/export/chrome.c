@@ -155,7 +155,7 @@ static int put_all(struct chrome *c, struct err *err)
                            : 0;
         char *word = answer_process_word(r, c->profile);
         q.process = word;
-        q.focus.lenient = true; /* another process may have such stacks */
+        q.filter.lenient = true; /* another process may have such stacks */
         int code = put_process(c, &q, &why);
         free(word);
         if (code && r->profiles.count == 1)

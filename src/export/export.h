@@ -48,7 +48,7 @@ struct export
     size_t label_count;
 };
 
-/* Which options a format honours. All of them take process and focus, except those that hold a
+/* Which options a format honours. All of them take process and filter, except those that hold a
  * whole recording. */
 enum export_takes {
     EXPORT_METRIC = 1, /* --metric, --size */
@@ -67,7 +67,7 @@ struct export_format {
     bool in_place;      /* written to export.file, not to export.out */
     /* It cannot express that a figure is unknown, so it is refused for imported recordings. */
     bool all_known;
-    bool whole;     /* it holds a whole recording, and takes neither process nor focus */
+    bool whole;     /* it holds a whole recording, and takes neither process nor filter */
     bool all_said;  /* it says itself what a recording lacks, and that figures are estimates */
     bool timeline;  /* it needs the course of one run, which a merge does not keep */
     uint32_t needs; /* set of enum unknown: it is refused without these figures */

@@ -416,7 +416,7 @@ static int add_all(struct database *d)
     const struct recording *r = d->e->recording;
     struct query q = *d->e->query;
     int code = 0;
-    q.focus.no_defaults = q.focus.lenient = true;
+    q.filter.no_defaults = q.filter.lenient = true;
     add_meta(d);
     add_table(d, &q, "processes", FRONT_ID);
     for (size_t i = 0; i < r->profiles.count && !code; i++) {

@@ -61,7 +61,7 @@ int stack_table_init(struct stack_table *t, const struct recording *r, const str
         code = measure_columns(t, measures, err);
     if (!code) {
         struct measure any = any_of(t, measures);
-        frame_table_init(&t->frames, r, t->profile, &q->focus);
+        frame_table_init(&t->frames, r, t->profile, &q->filter);
         code = call_tree_build(&t->tree, &t->frames, &any, NULL, CHARGE_INNERMOST, err);
         measure_release(&any);
         if (code)

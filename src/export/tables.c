@@ -207,7 +207,7 @@ int table_write(struct export *e, const struct report_sink *sink, struct strbuf 
         if (strcmp(tables[i].name, e->table ? e->table : "report") == 0) {
             struct export with = *e;
             struct query q = *e->query;
-            q.focus.presets |= tables[i].presets && !e->presets_given;
+            q.filter.presets |= tables[i].presets && !e->presets_given;
             with.query = &q;
             strbuf_release(&names);
             return tables[i].write(&with, sink, out, err);

@@ -8,7 +8,7 @@
 
 static int check_shape(const struct query *q, struct err *err)
 {
-    if (q->focus.python_only && q->focus.native_only)
+    if (q->filter.python_only && q->filter.native_only)
         return err_set(err, -EINVAL, "--python-only and --native-only exclude each other");
     if (q->shape != SHAPE_TABLE && (q->by == BY_STACK || q->by == BY_THREAD))
         return err_set(err, -EINVAL,
@@ -65,7 +65,7 @@ static int make_rows(struct answer *a, struct err *err)
 static enum charge charge_of(const struct query *q)
 {
     bool by_code = q->by == BY_FUNCTION || q->by == BY_LINE || q->by == BY_FILE;
-    bool as_is = q->focus.native_only || q->focus.no_fold;
+    bool as_is = q->filter.native_only || q->filter.no_fold;
     return q->shape == SHAPE_TABLE && by_code && !as_is ? CHARGE_PYTHON : CHARGE_INNERMOST;
 }
 
@@ -90,7 +90,7 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
         code = answer_process(r, q, &a->profile, err);
     if (!code)
         code = measure_window(a->profile, q, &a->window, err);
-    if (!code && (q->by == BY_THREAD || q->focus.thread))
+    if (!code && (q->by == BY_THREAD || q->filter.thread))
         code = known_all(a->profile, UNKNOWN_THREADS, "threads", err);
     if (!code && q->histogram)
         code = histograms_check(a->profile, q, &a->window, err);
@@ -99,7 +99,7 @@ int answer_query(struct answer *a, const struct recording *r, const struct query
     if (code)
         return code;
     a->totals = totals_of(a->profile, &a->window);
-    frame_table_init(&a->frames, r, a->profile, &q->focus);
+    frame_table_init(&a->frames, r, a->profile, &q->filter);
     measure_sites(&a->measure, a->profile, q->metric, q->size, &a->window);
     code = call_tree_build(&a->tree, &a->frames, &a->measure, q->before ? &a->before : NULL,
                            charge_of(q), err);
@@ -122,7 +122,7 @@ void answer_prepare(const struct recording *r)
     struct err ignored = {{0}};
     query_init(&q);
     if (answer_process(r, &q, &p, &ignored) == 0) {
-        frame_table_init(&frames, r, p, &q.focus);
+        frame_table_init(&frames, r, p, &q.filter);
         struct call_paths *paths = call_paths_prepare(&frames);
         if (paths)
             merged_prepare(paths);

@@ -19,7 +19,7 @@ struct answer {
     const struct query *query;
     const struct profile *profile;
     struct window window;
-    struct totals totals; /* totals of the process in the window, regardless of the focus */
+    struct totals totals; /* totals of the process in the window, regardless of the filter */
     struct frame_table frames;
     struct measure measure;
     struct measure before; /* the sites at query.before, if the query asks for it */

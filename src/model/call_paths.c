@@ -118,7 +118,7 @@ static void visit_nodes(struct builder *b, void (*visit)(struct builder *b, uint
 static bool lists_interpreter(const struct frame_table *t)
 {
     const struct profile *p = t->profile;
-    if (t->focus && (t->focus->no_fold || t->focus->native_only))
+    if (t->filter && (t->filter->no_fold || t->filter->native_only))
         return true;
     for (size_t i = 0; i < p->frames.count; i++)
         if (p->frames.items[i].kind == FRAME_PYTHON)

@@ -9,7 +9,7 @@ struct builder {
     struct call_tree *tree;
     struct frame_table *frames;
     const struct profile *profile;
-    const struct focus *focus;
+    const struct stack_filter *filter;
     const struct measure *measure, *also;
     enum charge charge;
     struct call_paths *paths; /* kept ones, or `own` */
@@ -126,7 +126,7 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
     }
     while (call && (flags[call] & CALL_ALLOCATOR))
         call = parent[call];
-    if (b->focus && b->focus->no_fold)
+    if (b->filter && b->filter->no_fold)
         return call;
     uint32_t user = call;
     while (user && (flags[user] & CALL_STD))
@@ -156,32 +156,12 @@ static uint32_t charged_marker(struct builder *b, uint32_t node, uint32_t marker
     if (!markers[marker]) {
         const char *name = marker == MARKER_UNKNOWN    ? "[unknown]"
                            : marker == MARKER_RECORDER ? "[tidemark]"
-                           : b->focus->python_only     ? "[native]"
-                           : b->focus->native_only     ? "[python]"
+                           : b->filter->python_only    ? "[native]"
+                           : b->filter->native_only    ? "[python]"
                                                        : "[folded]";
         markers[marker] = add_call(b, 0, frame_table_marker(b->frames, name), 0, CALL_MARKER);
     }
     return markers[marker];
-}
-
-static bool *chosen_threads(const struct profile *p, const char *wanted, struct err *err)
-{
-    bool *chosen = xcalloc(p->threads.count + 1, sizeof *chosen), any = false;
-    char *end;
-    unsigned long tid = strtoul(wanted, &end, 10);
-    bool number = *wanted && !*end;
-    for (size_t i = 0; i < p->threads.count; i++) {
-        const struct thread *t = &p->threads.items[i];
-        chosen[i] = (t->name && strcmp(t->name, wanted) == 0) || (number && t->tid == tid);
-        any |= chosen[i];
-    }
-    if (!any) {
-        err_set(err, -ENOENT,
-                "no thread is named '%s'; --by thread lists the threads of this process", wanted);
-        free(chosen);
-        return NULL;
-    }
-    return chosen;
 }
 
 /* A site is one place in the program: if one block there came from realloc, all did. */
@@ -230,11 +210,10 @@ static int place_sites(struct builder *b, struct err *err)
 {
     struct call_tree *t = b->tree;
     const struct measure *m = b->measure;
-    bool *threads = NULL;
-    if (b->focus && b->focus->thread &&
-        !(threads = chosen_threads(b->profile, b->focus->thread, err)))
-        return -ENOENT;
-    bool within = frame_table_has_within(b->frames), paths = frame_table_has_paths(b->frames);
+    struct stack_choice choice;
+    int code = stack_choice_init(&choice, b->frames, err);
+    if (code)
+        return code;
     struct value *by_rule = xcalloc(b->suppress.rules.count + 1, sizeof *by_rule);
     uint32_t markers[MARKERS] = {0};
     for (size_t s = 0; s < m->count; s++) {
@@ -244,8 +223,7 @@ static int place_sites(struct builder *b, struct err *err)
             continue;
         bool known = site->node < b->profile->nodes.count;
         uint16_t flags = known ? b->paths->stack_flags[site->node] : 0;
-        if ((threads && (site->thread >= b->profile->threads.count || !threads[site->thread])) ||
-            (within && !(flags & CALL_WITHIN)) || (paths && !(flags & CALL_IN_PATH))) {
+        if (!stack_choice_counts(&choice, site->thread, flags)) {
             value_join(&t->outside, m->sites[s], m->by_max);
         } else if (!ignore_site(b, known ? site->node : 0, flags, m->sites[s],
                                 b->resized && b->resized[s] ? ALLOCATION_REALLOC : ALLOCATION_OTHER,
@@ -258,7 +236,7 @@ static int place_sites(struct builder *b, struct err *err)
     }
     list_suppressed(b, by_rule);
     free(by_rule);
-    free(threads);
+    stack_choice_release(&choice);
     return 0;
 }
 
@@ -280,41 +258,6 @@ static void add_up(struct call_tree *t, const struct measure *m)
         value_join(&t->below[t->parent.items[c]], t->below[c], t->by_max);
 }
 
-/* Does any frame seen so far, or else any frame of any stack, have the flag? */
-static bool any_frame_has(struct frame_table *t, enum call_flag flag)
-{
-    const struct profile *p = t->profile;
-    for (size_t i = 0; i < t->frames.count; i++)
-        if (t->frames.items[i].flags & flag)
-            return true;
-    for (size_t n = 1; n < p->nodes.count; n++) {
-        struct frame_run run = frame_table_run(t, n);
-        for (uint32_t i = 0; i < run.count; i++)
-            if (t->frames.items[t->list.items[run.first + i]].flags & flag)
-                return true;
-    }
-    return false;
-}
-
-/* A focus that matches nothing is mistyped, or never existed: zeros would hide that. */
-static int check_focus(struct frame_table *t, struct err *err)
-{
-    const struct focus *f = t->focus;
-    if (!f || f->lenient || t->profile->nodes.count < 2)
-        return 0;
-    if (f->within.patterns.count && !any_frame_has(t, CALL_WITHIN))
-        return err_set(err, -ENOENT,
-                       "no stack of this process has a function that matches --within '%s'%s",
-                       f->within.patterns.items[0].text,
-                       f->within.patterns.count > 1 ? ", nor the others" : "");
-    if (f->paths.count && !any_frame_has(t, CALL_IN_PATH))
-        return err_set(err, -ENOENT,
-                       "no stack of this process has a function whose file begins with "
-                       "--within-path '%s'%s; --by file lists the files",
-                       f->paths.items[0], f->paths.count > 1 ? ", nor with the others" : "");
-    return 0;
-}
-
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
                     const struct measure *also, enum charge charge, struct err *err)
 {
@@ -322,7 +265,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     struct builder b = {.tree = t,
                         .frames = frames,
                         .profile = frames->profile,
-                        .focus = frames->focus,
+                        .filter = frames->filter,
                         .measure = m,
                         .also = also,
                         .charge = charge};
@@ -342,7 +285,7 @@ int call_tree_build(struct call_tree *t, struct frame_table *frames, const struc
     int code = place_sites(&b, err);
     t->markers = t->parent.count - calls;
     if (!code)
-        code = check_focus(frames, err);
+        code = stack_filter_check(frames, err);
     if (!code)
         add_up(t, m);
     free(b.picked);

@@ -1,10 +1,10 @@
 /*
  * calltree: the stacks that matter to a question, as a tree of calls with values.
  *
- * It is built from the stack tree of a profile, a measure and a focus. It contains only stacks with
- * a value. Inlined frames are calls of their own, dropped frames are left out, and each site is
- * moved to the innermost call that is charged for it (neither the allocator itself nor, by default,
- * std:: internals).
+ * It is built from the stack tree of a profile, a measure and the filter of a question. It contains
+ * only stacks with a value. Inlined frames are calls of their own, dropped frames are left out, and
+ * each site is moved to the innermost call that is charged for it (neither the allocator itself
+ * nor, by default, std:: internals).
  *
  * Invariant: call 0 is the root and no frame; calls are in preorder, so parent[c] < c, the calls
  * below c follow it directly, and one backward pass adds up subtrees. Ownership: borrows the frame
@@ -57,7 +57,7 @@ struct call_tree {
 enum charge { CHARGE_INNERMOST, CHARGE_PYTHON };
 
 /* Builds the tree for a measure. Sites that have a value only in `also` (which may be NULL) get a
- * call too, with an own value of zero. -ENOENT: the focus names a thread that does not exist, or a
+ * call too, with an own value of zero. -ENOENT: the filter names a thread that does not exist, or a
  * pattern that no function of any stack matches. */
 int call_tree_build(struct call_tree *t, struct frame_table *frames, const struct measure *m,
                     const struct measure *also, enum charge charge, struct err *err);

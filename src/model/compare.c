@@ -333,10 +333,10 @@ int compare_query(struct compare *c, const struct compare_input *in, const struc
     all.top = QUERY_ALL;
     all.min_percent = 0;
     int code = count_runs(c, in, err);
-    all.focus.match = in->together;
+    all.filter.match = in->together;
     for (size_t i = 0; i < in->alone->profiles.count && !code; i++)
         code = ask(c, in->alone, &in->alone->profiles.items[i], &all, 0, err);
-    all.focus.match = in->alone;
+    all.filter.match = in->alone;
     for (size_t i = 0; i < in->together->profiles.count && !code; i++) {
         const struct profile *p = &in->together->profiles.items[i];
         code = ask(c, in->together, p, &all, copy_of(in, p), err);

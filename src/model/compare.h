@@ -63,7 +63,7 @@ struct compare_run {
     uint32_t pid;
     uint64_t units;
     uint64_t duration_ns;
-    uint64_t cpu_ns, faults, fault_bytes; /* as sampled, regardless of the focus */
+    uint64_t cpu_ns, faults, fault_bytes; /* as sampled, regardless of the filter */
     uint64_t lost; /* lost samples; those of all copies are counted with the first */
     struct compare_counted kernel;
     size_t processes;

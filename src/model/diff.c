@@ -339,7 +339,7 @@ int diff_query(struct diff *d, const struct recording *const recordings[2],
         *s = (struct diff_side){.file = files[i], .query = *q, .recording = recordings[i]};
         s->query.top = QUERY_ALL;
         s->query.min_percent = 0;
-        s->query.focus.match = recordings[!i];
+        s->query.filter.match = recordings[!i];
         pick_process(s, i, q->process);
     }
     int code = ask(d, err);

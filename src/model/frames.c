@@ -16,53 +16,20 @@
 
 #define FEW_FRAMES 65536 /* initial room */
 
-static void take_suppressions(struct frame_table *t, const struct recorded_default *d)
-{
-    struct suppressions *s = &t->recorded_suppress;
-    size_t before = s->rules.count;
-    suppressions_parse(s, d->text, strlen(d->text), d->name, NULL);
-    for (size_t i = before; i < s->rules.count; i++)
-        s->rules.items[i].only_leaks = d->kind == DEFAULT_OF_PROGRAM;
-}
-
-/* A --within of the question replaces the recorded one; --ignore adds to the recorded one. */
-static void take_defaults(struct frame_table *t)
-{
-    for (size_t i = 0; i < t->recording->defaults.count; i++) {
-        const struct recorded_default *d = &t->recording->defaults.items[i];
-        if ((d->kind == DEFAULT_WITHIN || d->kind == DEFAULT_IGNORE) &&
-            !pattern_is_harmless(d->text))
-            continue;
-        if (d->kind == DEFAULT_WITHIN && !t->focus->within.patterns.count)
-            pattern_list_add(&t->recorded_within, d->text, "--within", NULL);
-        else if (d->kind == DEFAULT_IGNORE)
-            pattern_list_add(&t->recorded_ignore, d->text, "--ignore", NULL);
-        else if (d->kind == DEFAULT_SUPPRESSIONS || d->kind == DEFAULT_OF_PROGRAM)
-            take_suppressions(t, d);
-    }
-}
-
-bool focus_takes_all(const struct recording *r, const struct focus *f)
-{
-    return !f->within.patterns.count && !f->paths.count && !f->ignore.patterns.count &&
-           !f->suppress.rules.count && !f->presets && !f->thread && !f->match &&
-           (f->no_defaults || !r->defaults.count);
-}
-
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
-                      const struct focus *focus)
+                      const struct stack_filter *filter)
 {
-    if (kept_frames_take(t, r, p, focus))
+    if (kept_frames_take(t, r, p, filter))
         return;
     *t = (struct frame_table){
-        .recording = r, .profile = p, .focus = focus, .key = kept_frames_key(r, focus)};
+        .recording = r, .profile = p, .filter = filter, .key = kept_frames_key(r, filter)};
     if (t->key)
-        t->patterns = kept_frames_patterns(focus);
-    if (focus && !focus->no_defaults)
-        take_defaults(t);
-    if (focus && focus->match)
-        comparable_names_init(&t->comparable, r, p, focus->match);
-    if (focus && focus->presets)
+        t->patterns = kept_frames_patterns(filter);
+    if (filter && !filter->no_defaults)
+        recorded_filter_take(&t->recorded, r, filter);
+    if (filter && filter->match)
+        comparable_names_init(&t->comparable, r, p, filter->match);
+    if (filter && filter->presets)
         presets_add(&t->presets);
     t->run_of = xmalloc((p->nodes.count + 1) * sizeof *t->run_of);
     memset(t->run_of, 0xff, (p->nodes.count + 1) * sizeof *t->run_of);
@@ -79,9 +46,7 @@ void frame_table_init(struct frame_table *t, const struct recording *r, const st
 
 void frame_table_free(struct frame_table *t)
 {
-    pattern_list_release(&t->recorded_within);
-    pattern_list_release(&t->recorded_ignore);
-    suppressions_release(&t->recorded_suppress);
+    recorded_filter_release(&t->recorded);
     suppressions_release(&t->presets);
     comparable_names_release(&t->comparable);
     strpool_release(&t->strings);
@@ -137,7 +102,8 @@ static uint32_t intern(struct frame_table *t, struct call_frame f)
 /* The flags of each string of a table according to the question's patterns, computed once for
  * each. */
 struct pattern_answers {
-    const struct focus *focus;
+    const struct stack_filter *filter;
+    const struct recorded_filter *recorded;
     const struct strpool *strings;
     uint16_t *flags; /* PATTERN_NOT_ASKED: not computed yet */
 };
@@ -149,22 +115,22 @@ static uint16_t answer_for(struct pattern_answers *s, uint32_t name)
 {
     if (s->flags[name] == PATTERN_NOT_ASKED) {
         const char *text = strpool_get(s->strings, name);
-        s->flags[name] = (pattern_list_match(&s->focus->within, text) ? CALL_WITHIN : 0) |
-                         (pattern_list_match(&s->focus->ignore, text) ? CALL_IGNORED : 0);
+        s->flags[name] = stack_filter_name_flags(s->filter, s->recorded, text);
     }
     return s->flags[name];
 }
 
-void frame_table_set_patterns(struct frame_table *t, const struct focus *focus)
+void frame_table_set_patterns(struct frame_table *t, const struct stack_filter *filter)
 {
     size_t strings = t->recording->strings.strings.count;
     struct pattern_answers answers = {
-        .focus = focus,
+        .filter = filter,
+        .recorded = &t->recorded,
         .strings = &t->strings,
         .flags = xmalloc((t->strings.strings.count + 1) * sizeof *answers.flags)};
     memset(answers.flags, 0xff, (t->strings.strings.count + 1) * sizeof *answers.flags);
     map_release(&t->index);
-    t->focus = focus;
+    t->filter = filter;
     for (uint32_t i = 0; i < t->frames.count; i++) {
         struct call_frame *f = &t->frames.items[i];
         f->flags &= (uint16_t)~PATTERN_FLAGS;
@@ -192,11 +158,11 @@ uint32_t frame_table_marker(struct frame_table *t, const char *name)
                                          .unmatched = true});
 }
 
-/* The name after renaming, and the flags that the focus gives it. */
+/* The name after renaming, and the flags that the filter gives it. */
 static struct renamed examine(struct frame_table *t, const char *name)
 {
     struct renamed out = {0};
-    const struct focus *focus = t->focus;
+    const struct stack_filter *filter = t->filter;
     struct strbuf other = {0}, comparable = {0};
     struct name_part bare = name_bare(name);
     if (name_part_is_allocator(bare))
@@ -205,23 +171,18 @@ static struct renamed examine(struct frame_table *t, const char *name)
         out.flags |= CALL_STD;
     if (name_part_is_announcement(bare))
         out.flags |= CALL_DROPPED;
-    if (focus && focus->match) {
+    if (filter && filter->match) {
         comparable_names_name(&t->comparable, &comparable, name);
         name = comparable.data;
         out.flags |= CALL_RENAMED;
     }
-    if (focus && rename_list_apply(&focus->merge, name, &other)) {
+    if (filter && rename_list_apply(&filter->merge, name, &other)) {
         out.flags |= CALL_RENAMED;
         name = other.data;
     }
-    if (focus && !(out.flags & CALL_ALLOCATOR)) {
-        if (pattern_list_match(&focus->within, name) ||
-            pattern_list_match(&t->recorded_within, name))
-            out.flags |= CALL_WITHIN;
-        if (pattern_list_match(&focus->ignore, name) ||
-            pattern_list_match(&t->recorded_ignore, name))
-            out.flags |= CALL_IGNORED;
-        if (pattern_list_match(&focus->fold, name))
+    if (filter && !(out.flags & CALL_ALLOCATOR)) {
+        out.flags |= stack_filter_name_flags(filter, &t->recorded, name);
+        if (pattern_list_match(&filter->fold, name))
             out.flags |= CALL_DROPPED;
     }
     out.name = strpool_add(&t->strings, name);
@@ -241,19 +202,11 @@ static struct renamed function_of(struct frame_table *t, uint32_t string)
 
 static uint16_t kind_flags(const struct frame_table *t, enum frame_kind kind)
 {
-    if (!t->focus)
+    if (!t->filter)
         return 0;
     bool python = kind == FRAME_PYTHON;
-    return (t->focus->python_only && !python) || (t->focus->native_only && python) ? CALL_DROPPED
-                                                                                   : 0;
-}
-
-static bool is_in_path(const struct frame_table *t, const char *file)
-{
-    for (size_t i = 0; frame_table_has_paths(t) && i < t->focus->paths.count; i++)
-        if (strncmp(file, t->focus->paths.items[i], strlen(t->focus->paths.items[i])) == 0)
-            return true;
-    return false;
+    return (t->filter->python_only && !python) || (t->filter->native_only && python) ? CALL_DROPPED
+                                                                                     : 0;
 }
 
 /* Inlined functions of the standard library may lack their namespace, but their file shows it. */
@@ -327,7 +280,7 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f, bool inte
         c.interpreter = interpreter || module->interpreter;
     if (f->kind != FRAME_PYTHON && file->std_file)
         c.flags |= CALL_STD;
-    if (c.file && is_in_path(t, frame_table_string(t, c.file)))
+    if (c.file && t->filter && stack_filter_has_file(t->filter, frame_table_string(t, c.file)))
         c.flags |= CALL_IN_PATH;
     return intern(t, c);
 }

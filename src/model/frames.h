@@ -1,5 +1,5 @@
 /*
- * frames: the frames of a profile's addresses, resolved once each, with the flags that the focus
+ * frames: the frames of a profile's addresses, resolved once each, with the flags that the filter
  * gives them.
  *
  * A node of the stack tree has one address; an address has one or more frames (innermost first, so
@@ -11,7 +11,7 @@
  * For a recording that is held for many questions (store/held_recordings.h), a few tables are kept
  * (model/kept_frames.h).
  *
- * Ownership: borrows the recording and the focus; frame_table_release frees the rest. Not
+ * Ownership: borrows the recording and the filter; frame_table_release frees the rest. Not
  * thread-safe.
  */
 #ifndef TIDE_MODEL_FRAMES_H
@@ -47,7 +47,7 @@ struct call_frame {
     uint8_t kind; /* enum frame_kind */
     uint16_t flags;
     bool interpreter; /* C code of Python itself: folded by default in stacks with Python frames */
-    bool unmatched;   /* an allocator or a marker: patterns of the focus do not apply */
+    bool unmatched;   /* an allocator or a marker: patterns of the filter do not apply */
 };
 
 struct frame_run {
@@ -74,11 +74,10 @@ struct call_paths;
 struct frame_table {
     const struct recording *recording;
     const struct profile *profile;
-    const struct focus *focus;
-    /* What the recording says should be left out, unless the focus forbids it; and the presets. */
-    struct pattern_list recorded_within, recorded_ignore;
-    struct suppressions recorded_suppress, presets;
-    struct comparable_names comparable; /* with focus->match */
+    const struct stack_filter *filter;
+    struct recorded_filter recorded;
+    struct suppressions presets;        /* with filter->presets */
+    struct comparable_names comparable; /* with filter->match */
     struct strpool strings;
     VEC(struct call_frame) frames; /* each distinct frame once */
     VEC(uint32_t) next;            /* the next frame with the same hash */
@@ -88,7 +87,7 @@ struct frame_table {
     struct map addresses; /* node address -> run */
     struct module_index modules;
     uint32_t *run_of; /* node -> run; MAP_NONE: not computed yet */
-    /* What the focus says about frames; NULL: the table is not kept for the next question. */
+    /* What the filter says about frames; NULL: the table is not kept for the next question. */
     char *key;
     char *patterns; /* with a key: the --within and --ignore that the flags are based on */
     unsigned taken; /* how often it was used again */
@@ -102,18 +101,15 @@ struct frame_table {
     } * functions;
 };
 
-/* Does the focus, with its recorded defaults, let every stack pass? */
-bool focus_takes_all(const struct recording *r, const struct focus *f);
-
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
-                      const struct focus *focus);
+                      const struct stack_filter *filter);
 void frame_table_release(struct frame_table *t);
 /* Frees a table, even if it could be kept (model/kept_frames.h). */
 void frame_table_free(struct frame_table *t);
 
-/* Applies --within and --ignore of another focus, which is equal otherwise. Not for a table with
+/* Applies --within and --ignore of another filter, which is equal otherwise. Not for a table with
  * recorded defaults. */
-void frame_table_set_patterns(struct frame_table *t, const struct focus *focus);
+void frame_table_set_patterns(struct frame_table *t, const struct stack_filter *filter);
 
 /* All frames of a node, innermost first. Valid until the next call. */
 struct frame_run frame_table_run(struct frame_table *t, uint32_t node);
@@ -129,18 +125,6 @@ const struct module *module_index_at(const struct module_index *x, uint64_t addr
 
 /* The number of a frame that stands for something other than a function, such as "[cut]". */
 uint32_t frame_table_marker(struct frame_table *t, const char *name);
-
-/* Are stacks without a CALL_WITHIN frame left out? */
-static inline bool frame_table_has_within(const struct frame_table *t)
-{
-    return t->recorded_within.patterns.count || (t->focus && t->focus->within.patterns.count);
-}
-
-/* Are stacks without a CALL_IN_PATH frame left out? */
-static inline bool frame_table_has_paths(const struct frame_table *t)
-{
-    return t->focus && t->focus->paths.count;
-}
 
 static inline const char *frame_table_string(const struct frame_table *t, uint32_t number)
 {

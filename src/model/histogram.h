@@ -1,10 +1,10 @@
 /*
- * histogram: how blocks are distributed over sizes or lifetimes, for everything in focus and for
- * each row of an answer.
+ * histogram: how blocks are distributed over sizes or lifetimes, for everything that passes the
+ * filter and for each row of an answer.
  *
  * Sizes are of all allocations of the run. Lifetimes are of blocks that were freed, known to about
  * a millisecond; blocks that were never freed are counted separately. A row's histogram covers what
- * is charged to it (its self), so those of all rows add up to the one in focus.
+ * is charged to it (its self), so those of all rows add up to the one of everything that passes.
  *
  * Ownership: histograms_release frees the arrays.
  */

@@ -21,7 +21,7 @@ static void add_patterns(struct strbuf *key, char kind, const struct pattern_lis
                       l->patterns.items[i].text);
 }
 
-char *kept_frames_patterns(const struct focus *f)
+char *kept_frames_patterns(const struct stack_filter *f)
 {
     struct strbuf text = {0};
     strbuf_puts(&text, "");
@@ -30,7 +30,7 @@ char *kept_frames_patterns(const struct focus *f)
     return strbuf_detach(&text);
 }
 
-char *kept_frames_key(const struct recording *r, const struct focus *f)
+char *kept_frames_key(const struct recording *r, const struct stack_filter *f)
 {
     struct strbuf key = {0};
     if (!f || !recording_is_held(r) || f->match || f->paths.count || f->merge.rules.count)
@@ -45,9 +45,9 @@ char *kept_frames_key(const struct recording *r, const struct focus *f)
 }
 
 bool kept_frames_take(struct frame_table *t, const struct recording *r, const struct profile *p,
-                      const struct focus *focus)
+                      const struct stack_filter *filter)
 {
-    char *key = kept_frames_key(r, focus);
+    char *key = kept_frames_key(r, filter);
     bool found = false;
     for (size_t i = 0; key && i < KEPT && !found; i++) {
         struct kept *k = &kept[i];
@@ -57,13 +57,13 @@ bool kept_frames_take(struct frame_table *t, const struct recording *r, const st
             continue;
         *t = k->table;
         *k = (struct kept){0};
-        t->focus = focus;
+        t->filter = filter;
         t->taken++;
-        if (focus->presets && !t->presets.rules.count)
+        if (filter->presets && !t->presets.rules.count)
             presets_add(&t->presets);
-        char *patterns = kept_frames_patterns(focus);
+        char *patterns = kept_frames_patterns(filter);
         if (strcmp(patterns, t->patterns) != 0)
-            frame_table_set_patterns(t, focus);
+            frame_table_set_patterns(t, filter);
         free(t->patterns);
         t->patterns = patterns;
     }

@@ -14,12 +14,12 @@
 
 /* What a table depends on, besides the profile and the patterns of --within and --ignore. The
  * caller frees it. NULL: the table cannot be kept. */
-char *kept_frames_key(const struct recording *r, const struct focus *f);
+char *kept_frames_key(const struct recording *r, const struct stack_filter *f);
 /* --within and --ignore as text, on which the flags of a table depend. The caller frees it. */
-char *kept_frames_patterns(const struct focus *f);
-/* Takes a kept table that fits the focus; false: there is none. */
+char *kept_frames_patterns(const struct stack_filter *f);
+/* Takes a kept table that fits the filter; false: there is none. */
 bool kept_frames_take(struct frame_table *t, const struct recording *r, const struct profile *p,
-                      const struct focus *focus);
+                      const struct stack_filter *filter);
 /* Takes ownership of a table that has a key. */
 void kept_frames_give(struct frame_table *t);
 

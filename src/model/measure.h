@@ -83,7 +83,7 @@ struct untouched {
 
 struct untouched untouched_of(const struct profile *p);
 
-/* The heap of the whole process between two moments, regardless of the focus. live = allocations -
+/* The heap of the whole process between two moments, regardless of the filter. live = allocations -
  * frees holds. */
 struct totals {
     int64_t allocations, frees, reallocations, bytes_allocated;

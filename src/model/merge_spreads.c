@@ -305,10 +305,10 @@ void merge_spreads_measure(struct merge_spreads *s, const struct recording *r,
                            const struct profile *p, const struct merge *inputs)
 {
     static const enum grouping by[GROUPS_MOST] = {BY_LIBRARY, BY_FUNCTION, BY_LINE, BY_FILE};
-    struct focus focus = {.lenient = true};
+    struct stack_filter filter = {.lenient = true};
     struct frame_table frames;
     struct measured m;
-    frame_table_init(&frames, r, p, &focus);
+    frame_table_init(&frames, r, p, &filter);
     for (int in_place = 0; in_place < 2; in_place++) {
         measure_all(&m, p, in_place);
         if (m.count && p->python_version) { /* in tables of code, other calls are charged */

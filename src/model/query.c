@@ -48,14 +48,7 @@ void query_init(struct query *q)
 
 void query_release(struct query *q)
 {
-    pattern_list_release(&q->focus.within);
-    pattern_list_release(&q->focus.ignore);
-    for (size_t i = 0; i < q->focus.paths.count; i++)
-        free(q->focus.paths.items[i]);
-    vec_release(&q->focus.paths);
-    pattern_list_release(&q->focus.fold);
-    rename_list_release(&q->focus.merge);
-    suppressions_release(&q->focus.suppress);
+    stack_filter_release(&q->filter);
 }
 
 const char *metric_name(enum metric m)
@@ -124,11 +117,4 @@ int histogram_kind_parse(const char *word, enum histogram_kind *out, struct err 
     if (n >= 0)
         *out = (enum histogram_kind)(n + 1);
     return n < 0 ? n : 0;
-}
-
-bool focus_is_given(const struct focus *f)
-{
-    return f->within.patterns.count || f->paths.count || f->ignore.patterns.count ||
-           f->fold.patterns.count || f->merge.rules.count || f->no_fold || f->python_only ||
-           f->native_only || f->thread || f->suppress.rules.count || f->presets || f->no_defaults;
 }

@@ -1,5 +1,5 @@
 /*
- * query: what a user asks about a profile, as plain data: metric, moments, grouping, focus.
+ * query: what a user asks about a profile, as plain data: metric, moments, grouping, filter.
  *
  * Here is only what was asked. What --within, --ignore and --thread do is decided by
  * stack_filter.h, what a metric counts by measure.h, which moment `at` is by moment.h, what a group
@@ -21,8 +21,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "model/pattern.h"
-#include "model/suppress.h"
+#include "model/stack_filter.h"
 
 struct recording;
 
@@ -70,29 +69,6 @@ enum histogram_kind { HISTOGRAM_NONE, HISTOGRAM_SIZE, HISTOGRAM_LIFETIME, HISTOG
 
 enum grouping { BY_FUNCTION, BY_LINE, BY_STACK, BY_LIBRARY, BY_FILE, BY_THREAD, GROUPINGS };
 
-/* Which stacks count, and which of their frames are shown. */
-struct focus {
-    struct pattern_list within; /* only stacks with a matching frame */
-    VEC(char *) paths;          /* only stacks with a frame whose file begins with one of these */
-    struct pattern_list ignore; /* no stacks with a matching frame; these are counted separately */
-    struct pattern_list fold;   /* matching frames are dropped, and their caller is charged */
-    struct rename_list merge;
-    bool no_fold; /* keep the std:: frames at the innermost end */
-    bool python_only, native_only;
-    const char *thread;           /* NULL: all; a name or a thread id */
-    struct suppressions suppress; /* from files: more stacks to ignore */
-    /* Set of enum leak_kind: the kinds that are measured; suppressions of other kinds do not apply.
-     * 0: all suppressions apply. */
-    unsigned leak_kinds;
-    bool presets; /* leave out what is never the user's fault (model/suppress_presets.h) */
-    /* Make names comparable with those of this other recording (model/comparable_name.h), and give
-     * a function one row, whatever library it is in. NULL: names as they are. */
-    const struct recording *match;
-    /* No error if no stack matches: another process may have such stacks, or they were cut. */
-    bool lenient;
-    bool no_defaults; /* do not apply --within, --ignore, --suppressions that `run` was given */
-};
-
 enum shape { SHAPE_TABLE, SHAPE_TREE, SHAPE_CALLERS, SHAPE_CALLEES };
 
 #define QUERY_ALL SIZE_MAX
@@ -102,7 +78,7 @@ struct query {
     enum size_kind size;
     enum grouping by;
     const char *since, *at; /* NULL: not given */
-    struct focus focus;
+    struct stack_filter filter;
     enum shape shape;
     const char *function;          /* for SHAPE_CALLERS and SHAPE_CALLEES */
     enum histogram_kind histogram; /* for METRIC_TOTAL */
@@ -119,9 +95,6 @@ struct query {
 
 void query_init(struct query *q);
 void query_release(struct query *q);
-/* Does the focus restrict which stacks count, or change how they look? */
-bool focus_is_given(const struct focus *f);
-
 /* --top and --min: is a row of this size, out of `scale`, kept if `kept` rows are kept already? */
 static inline bool query_keeps(const struct query *q, size_t kept, double size, double scale)
 {

@@ -120,7 +120,7 @@ int64_t spread_mean(const struct input_spread *s, const struct merge *m)
 static bool is_kept(const struct answer *a)
 {
     const struct query *q = a->query;
-    const struct focus *f = &q->focus;
+    const struct stack_filter *f = &q->filter;
     bool at_default = !q->at || strcmp(q->at, q->metric == METRIC_PEAK ? "peak" : "end") == 0;
     return a->profile->merge && !q->since && at_default && q->size == SIZE_REQUESTED &&
            q->shape == SHAPE_TABLE && !q->histogram && !f->fold.patterns.count &&

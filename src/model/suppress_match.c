@@ -8,11 +8,11 @@ enum known { UNKNOWN, MATCHES, DIFFERS }; /* about a place and a frame */
 
 static void add_rules(struct suppress_match *m, const struct suppressions *s, bool presets)
 {
-    const struct focus *focus = m->frames->focus;
+    const struct stack_filter *filter = m->frames->filter;
     for (size_t i = 0; i < s->rules.count; i++) {
         const struct suppression *rule = &s->rules.items[i];
         const struct place *places = &s->places.items[rule->first];
-        if (focus->leak_kinds ? !(focus->leak_kinds & rule->leak_kinds) : rule->only_leaks)
+        if (filter->leak_kinds ? !(filter->leak_kinds & rule->leak_kinds) : rule->only_leaks)
             continue;
         bool anywhere = rule->count == 2 && places[0].kind == PLACE_ANY_NUMBER &&
                         !places[0].object && places[1].kind != PLACE_ANY_NUMBER &&
@@ -50,11 +50,11 @@ static void add_objects(struct suppress_match *m)
 void suppress_match_init(struct suppress_match *m, struct frame_table *frames)
 {
     *m = (struct suppress_match){.frames = frames, .node = SUPPRESS_NONE};
-    if (!frames->focus)
+    if (!frames->filter)
         return;
-    add_rules(m, &frames->focus->suppress, false);
-    add_rules(m, &frames->recorded_suppress, false);
-    if (frames->focus->presets)
+    add_rules(m, &frames->filter->suppress, false);
+    add_rules(m, &frames->recorded.suppress, false);
+    if (frames->filter->presets)
         add_rules(m, &frames->presets, true);
     if (m->rules.count)
         add_objects(m);

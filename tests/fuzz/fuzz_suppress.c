@@ -42,15 +42,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct query q;
     struct err err = {{0}};
     query_init(&q);
-    q.focus.leak_kinds = size % 16;
-    int code = suppressions_parse(&q.focus.suppress, (const char *)data, size, "x.supp", &err);
+    q.filter.leak_kinds = size % 16;
+    int code = suppressions_parse(&q.filter.suppress, (const char *)data, size, "x.supp", &err);
     fuzz_must(code == 0 || (strncmp(err.text, "x.supp", 6) == 0 && !strchr(err.text, '\n')));
     size_t places = 0;
-    for (size_t i = 0; i < q.focus.suppress.rules.count; i++) {
-        fuzz_must(q.focus.suppress.rules.items[i].first == places);
-        places += q.focus.suppress.rules.items[i].count;
+    for (size_t i = 0; i < q.filter.suppress.rules.count; i++) {
+        fuzz_must(q.filter.suppress.rules.items[i].first == places);
+        places += q.filter.suppress.rules.items[i].count;
     }
-    fuzz_must(places == q.focus.suppress.places.count);
+    fuzz_must(places == q.filter.suppress.places.count);
     struct recording *r = stacks();
     struct answer a;
     fuzz_must(answer_query(&a, r, &q, &err) == 0);

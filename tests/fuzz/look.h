@@ -163,7 +163,7 @@ static inline void look_diff(const struct recording *r, uint64_t hash)
     q.by = (enum grouping)(hash / 16 % GROUPINGS);
     q.shape = (enum shape)(hash / 512 % 4);
     q.function = "main";
-    q.focus.presets = hash / 2048 % 2;
+    q.filter.presets = hash / 2048 % 2;
     if (diff_query(&d, both, names, &q, &err) == 0) {
         look_must(diff_is_empty(&d));
         diff_release(&d);
@@ -221,7 +221,7 @@ static inline void look_findings(const struct recording *r, uint64_t hash)
     struct findings_all f;
     struct err err;
     query_init(&q);
-    q.focus.presets = hash % 2;
+    q.filter.presets = hash % 2;
     q.process = r->combined ? COMBINED_PROFILE_WORD : NULL;
     if (findings_all_init(&f, r, &q, 0, &err) == 0) {
         struct strbuf out = {0};

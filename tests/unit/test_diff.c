@@ -283,7 +283,7 @@ static void test_refused(void **state)
         if (code != cases[i].code || strncmp(err.text, cases[i].says, strlen(cases[i].says)) != 0)
             fail_msg("%d '%s', expected '%s'", code, err.text, cases[i].says);
     }
-    struct query q = {.top = QUERY_ALL, .process = "100,1", .focus.thread = "worker"};
+    struct query q = {.top = QUERY_ALL, .process = "100,1", .filter.thread = "worker"};
     struct diff d;
     ask(&d, a, b, &q);
     assert_string_equal(d.side[0].missing.text, "");
@@ -350,12 +350,12 @@ static void test_summary_lines(void **state)
     struct recording *a = fx_sample(), *b = fx_sample();
     const struct style plain = {.width = 80};
     struct query q = {
-        .top = QUERY_ALL, .since = "1s", .focus.thread = "main", .focus.presets = true};
+        .top = QUERY_ALL, .since = "1s", .filter.thread = "main", .filter.presets = true};
     struct strbuf out = {0};
     struct diff d;
     b->complete = false;
     *vec_push(&a->defaults) = (struct recorded_default){DEFAULT_IGNORE, xstrdup(""), xstrdup("x")};
-    pattern_list_add(&q.focus.ignore, "Store", "--ignore", NULL);
+    pattern_list_add(&q.filter.ignore, "Store", "--ignore", NULL);
     ask(&d, a, b, &q);
     diff_text(&d, &plain, &out);
     size_t lines = 0;

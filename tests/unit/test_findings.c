@@ -327,12 +327,12 @@ static void expect_hint(const char *name, int callers, uint64_t bytes, uint64_t 
         /* It does what it promises. */
         struct query folded = {.top = QUERY_ALL};
         struct answer b;
-        assert_int_equal(pattern_list_add(&folded.focus.fold, out.data, "--fold", NULL), 0);
+        assert_int_equal(pattern_list_add(&folded.filter.fold, out.data, "--fold", NULL), 0);
         fx_answer(&b, r, &folded);
         fx_expect(&b, "parse(int)", (int64_t)bytes, 1, (int64_t)bytes, 1);
         assert_false(wrappers_find(&w, &b));
         answer_release(&b);
-        pattern_list_release(&folded.focus.fold);
+        pattern_list_release(&folded.filter.fold);
     }
     strbuf_release(&out);
     answer_release(&a);

@@ -81,13 +81,13 @@ static void random_question(struct query *q)
                         .at = moments[below(5)],
                         .since = below(3) ? NULL : "1s"};
     q->shape = q->by != BY_STACK && q->by != BY_THREAD && !below(3) ? SHAPE_TREE : SHAPE_TABLE;
-    q->focus.no_fold = !below(4);
-    q->focus.native_only = !below(6);
-    q->focus.thread = below(8) ? NULL : "worker";
+    q->filter.no_fold = !below(4);
+    q->filter.native_only = !below(6);
+    q->filter.thread = below(8) ? NULL : "worker";
     struct {
         struct pattern_list *list;
         uint32_t rarely;
-    } lists[] = {{&q->focus.within, 3}, {&q->focus.ignore, 4}, {&q->focus.fold, 6}};
+    } lists[] = {{&q->filter.within, 3}, {&q->filter.ignore, 4}, {&q->filter.fold, 6}};
     for (size_t i = 0; i < 3; i++)
         if (!below(lists[i].rarely))
             pattern_list_add(lists[i].list, patterns[below(5)], "--test", NULL);

@@ -195,7 +195,7 @@ static void test_freed_at_exit(void **state)
     expect_sum(&l.freed, 0, 0, 0);
     leaks_release(&l);
     q.query.at = NULL;
-    assert_int_equal(pattern_list_add(&q.query.focus.ignore, "keep", "--ignore", NULL), 0);
+    assert_int_equal(pattern_list_add(&q.query.filter.ignore, "keep", "--ignore", NULL), 0);
     find(&l, r, &q);
     expect_sum(&l.freed, 0, 0, 0);
     assert_int_equal(l.left_out.ignored.amount, 800); /* of what is left, not of what was freed */
@@ -224,11 +224,11 @@ static void test_exit_unknown(void **state)
 
 /* --- which stacks ----------------------------------------------------------------------------- */
 
-static void test_focus(void **state)
+static void test_filter(void **state)
 {
     (void)state;
     struct leaks_question q = all_of_it();
-    struct focus *f = &q.query.focus;
+    struct stack_filter *f = &q.query.filter;
     pattern_list_add(&f->within, "worker|lose", "--within", NULL);
     expect(&q, "lost lose 30/3, indirect lose 500/1, indirect worker 40/4");
     pattern_list_add(&f->ignore, "worker", "--ignore", NULL);
@@ -257,7 +257,7 @@ static void test_merge(void **state)
 {
     (void)state;
     struct leaks_question q = all_of_it();
-    assert_int_equal(rename_list_add(&q.query.focus.merge, "s/lose|keep/it/", NULL), 0);
+    assert_int_equal(rename_list_add(&q.query.filter.merge, "s/lose|keep/it/", NULL), 0);
     expect(&q, "lost it 30/3, indirect it 500/1, indirect worker 40/4, reachable it 800/80");
     query_release(&q.query);
 }
@@ -268,8 +268,8 @@ static void test_ignored(void **state)
     struct recording *r = leaky();
     struct leaks_question q = all_of_it();
     struct leaks l;
-    pattern_list_add(&q.query.focus.ignore, "lose", "--ignore", NULL);
-    q.query.focus.thread = "helper";
+    pattern_list_add(&q.query.filter.ignore, "lose", "--ignore", NULL);
+    q.query.filter.thread = "helper";
     find(&l, r, &q);
     assert_int_equal(l.left_out.ignored.amount, 20);
     assert_int_equal(l.left_out.ignored.count, 2);
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test(test_top_and_min),   cmocka_unit_test(test_since),
         cmocka_unit_test(test_older),         cmocka_unit_test(test_at),
         cmocka_unit_test(test_freed_at_exit), cmocka_unit_test(test_no_more_freed_than_counted),
-        cmocka_unit_test(test_exit_unknown),  cmocka_unit_test(test_focus),
+        cmocka_unit_test(test_exit_unknown),  cmocka_unit_test(test_filter),
         cmocka_unit_test(test_merge),         cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_process),       cmocka_unit_test(test_growth),
         cmocka_unit_test(test_without_scans), cmocka_unit_test(test_huge_numbers),

@@ -31,7 +31,7 @@ static void test_text(void **state)
     struct leaks_question q = all_of_it();
     q.kinds = LEAKS_NOT_FREED;
     q.query.top = 2;
-    pattern_list_add(&q.query.focus.ignore, "std::", "--ignore", NULL);
+    pattern_list_add(&q.query.filter.ignore, "std::", "--ignore", NULL);
     char *text = print_of(leaky(), &q, TEXT);
     assert_string_equal(
         text,
@@ -140,7 +140,7 @@ static void test_json(void **state)
     q.by_size = true;
     q.query.top = 1;
     q.freed = true;
-    pattern_list_add(&q.query.focus.ignore, "worker", "--ignore", NULL);
+    pattern_list_add(&q.query.filter.ignore, "worker", "--ignore", NULL);
     char *text = print_of(leaky(), &q, JSON);
     assert_string_equal(
         text,

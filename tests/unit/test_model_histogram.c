@@ -95,14 +95,14 @@ static void test_lifetimes(void **state)
     recording_free(r);
 }
 
-static void test_stacks_and_focus(void **state)
+static void test_stacks_and_filter(void **state)
 {
     (void)state;
     struct recording *r = sample();
     struct answer a;
     struct query q = asked(HISTOGRAM_SIZE, BY_STACK, true);
     q.top = 1;
-    q.focus.thread = "worker";
+    q.filter.thread = "worker";
     fx_answer(&a, r, &q);
     assert_int_equal(a.histograms.rows.count, 1);
     const struct bucket d[] = {{8, 16, 30, 240}, {64, 128, 65, 1160}, {4096, 8192, 5, 5000}};
@@ -167,7 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),     cmocka_unit_test(test_lifetimes),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_stacks_and_focus),
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_stacks_and_filter),
         cmocka_unit_test(test_untouched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

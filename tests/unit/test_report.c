@@ -83,7 +83,7 @@ static void test_json_stack(void **state)
 {
     (void)state;
     char *text = print(
-        &(struct query){.top = 1, .by = BY_STACK, .metric = METRIC_PEAK, .focus.no_fold = true},
+        &(struct query){.top = 1, .by = BY_STACK, .metric = METRIC_PEAK, .filter.no_fold = true},
         JSON);
     expect_part(
         text,
@@ -248,8 +248,8 @@ static void test_summary_lines(void **state)
     p->host = xstrdup("host1");
     for (int i = 0; i < 5; i++)
         *vec_push(&p->notes) = xasprintf("note %d", i);
-    struct query q = {.since = "1s", .focus.thread = "main", .top = QUERY_ALL};
-    pattern_list_add(&q.focus.ignore, "Store", "--ignore", NULL);
+    struct query q = {.since = "1s", .filter.thread = "main", .top = QUERY_ALL};
+    pattern_list_add(&q.filter.ignore, "Store", "--ignore", NULL);
     struct answer a;
     fx_answer(&a, r, &q);
     struct strbuf out = {0};
@@ -357,7 +357,7 @@ static void test_narrow(void **state)
     struct recording *r = fx_sample();
     const struct style narrow = {.width = 60};
     char *text = print_of(
-        r, &(struct query){.metric = METRIC_TOTAL, .focus.no_fold = true, .top = QUERY_ALL}, TEXT,
+        r, &(struct query){.metric = METRIC_TOTAL, .filter.no_fold = true, .top = QUERY_ALL}, TEXT,
         &narrow);
     expect_part(text, "28.6  _M_realloc...  ");
     char *table = strstr(text, "\n\n");

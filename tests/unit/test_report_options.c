@@ -70,12 +70,13 @@ static void test_all(void **state)
     assert_string_equal(o.query.function, "f");
     assert_int_equal(o.query.top, 7);
     assert_true(o.query.min_percent == 2.5 && o.top_given && o.min_given);
-    assert_int_equal(o.query.focus.within.patterns.count, 2);
-    assert_int_equal(o.query.focus.ignore.patterns.count, 1);
-    assert_int_equal(o.query.focus.fold.patterns.count, 1);
-    assert_int_equal(o.query.focus.merge.rules.count, 1);
-    assert_true(o.query.focus.no_fold && o.query.focus.python_only && !o.query.focus.native_only);
-    assert_string_equal(o.query.focus.thread, "main");
+    assert_int_equal(o.query.filter.within.patterns.count, 2);
+    assert_int_equal(o.query.filter.ignore.patterns.count, 1);
+    assert_int_equal(o.query.filter.fold.patterns.count, 1);
+    assert_int_equal(o.query.filter.merge.rules.count, 1);
+    assert_true(o.query.filter.no_fold && o.query.filter.python_only &&
+                !o.query.filter.native_only);
+    assert_string_equal(o.query.filter.thread, "main");
     assert_string_equal(o.query.process, "12");
     assert_int_equal(o.output, OUTPUT_JSON);
     assert_int_equal(extra_value, 9);

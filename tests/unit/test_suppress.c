@@ -37,10 +37,10 @@ static struct recording *of_stack(const struct sym *stack)
 static bool leaves_out(const struct sym *stack, const char *text, unsigned leak_kinds)
 {
     struct recording *r = of_stack(stack);
-    struct query q = {.top = QUERY_ALL, .focus.leak_kinds = leak_kinds, .focus.presets = !text};
+    struct query q = {.top = QUERY_ALL, .filter.leak_kinds = leak_kinds, .filter.presets = !text};
     struct err err = {{0}};
     struct answer a;
-    if (text && suppressions_parse(&q.focus.suppress, text, strlen(text), "x.supp", &err))
+    if (text && suppressions_parse(&q.filter.suppress, text, strlen(text), "x.supp", &err))
         fail_msg("%s", err.text);
     fx_answer(&a, r, &q);
     bool out = a.tree.ignored.amount == 8;
@@ -402,7 +402,7 @@ static void test_presets_of_many_stacks(void **state)
         sum += i;
         hidden += any ? i : 0;
     }
-    struct query q = {.top = QUERY_ALL, .focus.presets = true};
+    struct query q = {.top = QUERY_ALL, .filter.presets = true};
     struct answer a;
     fx_answer(&a, r, &q);
     assert_true(hidden > sum / 10 && hidden < sum - sum / 10);
@@ -460,12 +460,12 @@ static void test_recorded_defaults(void **state)
     assert_int_equal(a.tree.outside.amount, 6400); /* worker */
     assert_int_equal(a.tree.sum.amount, 1000);
     answer_release(&a);
-    pattern_list_add(&q.focus.within, "worker", "--within", NULL);
+    pattern_list_add(&q.filter.within, "worker", "--within", NULL);
     fx_answer(&a, r, &q);
     assert_int_equal(a.tree.sum.amount, 6400);
     answer_release(&a);
     query_release(&q);
-    q = (struct query){.metric = METRIC_TOTAL, .top = QUERY_ALL, .focus.no_defaults = true};
+    q = (struct query){.metric = METRIC_TOTAL, .top = QUERY_ALL, .filter.no_defaults = true};
     fx_answer(&a, r, &q);
     assert_int_equal(a.tree.sum.amount, 10500);
     assert_int_equal(a.tree.ignored.amount, 0);

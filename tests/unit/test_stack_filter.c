@@ -43,7 +43,7 @@ static void test_no_fold(void **state)
 {
     (void)state;
     struct answer a;
-    struct query q = {.metric = METRIC_TOTAL, .by = BY_STACK, .focus.no_fold = true};
+    struct query q = {.metric = METRIC_TOTAL, .by = BY_STACK, .filter.no_fold = true};
     struct recording *r = ask(&a, &q);
     const struct answer_row *row =
         fx_find(&a, "void std::vector<int>::_M_realloc_insert<int>(int&&)");
@@ -93,8 +93,8 @@ static void test_fold_option(void **state)
     (void)state;
     struct answer a;
     struct query q = {0};
-    pattern_list_add(&q.focus.fold, "^parse", "--fold", NULL);
-    pattern_list_add(&q.focus.fold, "worker|libx", "--fold", NULL);
+    pattern_list_add(&q.filter.fold, "^parse", "--fold", NULL);
+    pattern_list_add(&q.filter.fold, "worker|libx", "--fold", NULL);
     struct recording *r = ask(&a, &q);
     fx_expect(&a, "main", 450, 9, 450, 9);
     fx_expect(&a, "[folded]", 3200, 50, 3200, 50);
@@ -108,24 +108,24 @@ static void test_within(void **state)
     (void)state;
     struct answer a;
     struct query q = {.metric = METRIC_TOTAL};
-    pattern_list_add(&q.focus.within, "Store::", "--within", NULL);
+    pattern_list_add(&q.filter.within, "Store::", "--within", NULL);
     struct recording *r = ask(&a, &q);
     fx_expect(&a, "Store::add(int)", 3000, 3, 3000, 3);
     fx_expect(&a, "main", 0, 0, 3000, 3);
     assert_int_equal(a.rows.rows.count, 2);
     assert_int_equal(a.tree.outside.amount, 7500);
     assert_int_equal(a.tree.outside.count, 120);
-    assert_int_equal(a.totals.bytes_allocated, 10500); /* whatever the focus */
+    assert_int_equal(a.totals.bytes_allocated, 10500); /* whatever the filter */
     done(&a, r, &q);
     /* A folded frame still says what a stack is about. */
     struct query folded = {.metric = METRIC_TOTAL};
-    pattern_list_add(&folded.focus.within, "_M_realloc_insert", "--within", NULL);
+    pattern_list_add(&folded.filter.within, "_M_realloc_insert", "--within", NULL);
     r = ask(&a, &folded);
     fx_expect_sum(&a, 3000, 3);
     done(&a, r, &folded);
     /* The allocator itself is no frame: --within new does not mean operator new. */
     struct query allocator = {.metric = METRIC_TOTAL};
-    pattern_list_add(&allocator.focus.within, "new", "--within", NULL);
+    pattern_list_add(&allocator.filter.within, "new", "--within", NULL);
     r = fx_sample();
     fx_refused(r, &allocator, -ENOENT, "matches --within 'new'");
     recording_free(r);
@@ -137,8 +137,8 @@ static void test_ignore(void **state)
     (void)state;
     struct answer a;
     struct query q = {0};
-    pattern_list_add(&q.focus.ignore, "nothing_like_it", "--ignore", NULL);
-    pattern_list_add(&q.focus.ignore, "^worker$", "--ignore", NULL);
+    pattern_list_add(&q.filter.ignore, "nothing_like_it", "--ignore", NULL);
+    pattern_list_add(&q.filter.ignore, "^worker$", "--ignore", NULL);
     struct recording *r = ask(&a, &q);
     fx_expect_sum(&a, 450, 9);
     assert_int_equal(a.tree.ignored.amount, 3200);
@@ -151,7 +151,7 @@ static void test_merge(void **state)
     (void)state;
     struct answer a;
     struct query q = {.metric = METRIC_TOTAL};
-    rename_list_add(&q.focus.merge, "s/^(parse|Store::add|libx).*/work/", NULL);
+    rename_list_add(&q.filter.merge, "s/^(parse|Store::add|libx).*/work/", NULL);
     struct recording *r = ask(&a, &q);
     fx_expect(&a, "work", 10500, 123, 10500, 123); /* one row, though of two modules */
     fx_expect(&a, "main", 0, 0, 4100, 23);
@@ -162,17 +162,17 @@ static void test_thread(void **state)
 {
     (void)state;
     struct answer a;
-    struct query q = {.focus.thread = "worker"};
+    struct query q = {.filter.thread = "worker"};
     struct recording *r = ask(&a, &q);
     fx_expect_sum(&a, 3200, 50);
     assert_int_equal(a.tree.outside.amount, 450);
     done(&a, r, &q);
-    struct query by_id = {.focus.thread = "100"};
+    struct query by_id = {.filter.thread = "100"};
     r = ask(&a, &by_id);
     fx_expect_sum(&a, 450, 9);
     done(&a, r, &by_id);
     r = fx_sample();
-    fx_refused(r, &(struct query){.focus.thread = "nobody"}, -ENOENT,
+    fx_refused(r, &(struct query){.filter.thread = "nobody"}, -ENOENT,
                "no thread is named 'nobody'");
     recording_free(r);
 }
@@ -192,20 +192,20 @@ static void test_python(void **state)
     fx_interval(p, SECOND, 0);
     fx_row(p, 0, 100, 1, 0, 0);
     fx_row(p, 1, 10, 1, 0, 0);
-    struct query q = {.top = QUERY_ALL, .focus.python_only = true};
+    struct query q = {.top = QUERY_ALL, .filter.python_only = true};
     struct answer a;
     fx_answer(&a, r, &q);
     fx_expect(&a, "load", 100, 1, 100, 1);
     fx_expect(&a, "[native]", 10, 1, 10, 1);
     assert_int_equal(a.rows.rows.count, 2);
     answer_release(&a);
-    q.focus = (struct focus){.native_only = true};
+    q.filter = (struct stack_filter){.native_only = true};
     fx_answer(&a, r, &q);
     fx_expect(&a, "list_resize", 100, 1, 100, 1);
     fx_expect(&a, "Py_Main", 10, 1, 110, 2);
     assert_int_equal(a.rows.rows.count, 2);
     answer_release(&a);
-    q.focus.python_only = true;
+    q.filter.python_only = true;
     fx_refused(r, &q, -EINVAL, "exclude each other");
     recording_free(r);
 }
@@ -253,7 +253,7 @@ static void test_python_folded(void **state)
     assert_int_equal(loads, 2);
     assert_int_equal(a.rows.rows.count, 5);
     answer_release(&a);
-    q.focus.no_fold = true;
+    q.filter.no_fold = true;
     fx_answer(&a, r, &q);
     fx_expect(&a, "Py_Main", 100, 1, 11111, 5);
     fx_expect(&a, "list_resize", 1011, 3, 1011, 3);

@@ -1,4 +1,4 @@
-"""Which stacks are in a report: focus options together, defaults kept by run, suppression files, presets."""
+"""Which stacks are in a report: filters together, defaults kept by run, suppression files, presets."""
 import json
 import os
 import re
