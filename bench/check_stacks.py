@@ -68,7 +68,7 @@ class Aarch64:
 def build(target):
     """The library to preload, from stackcheck.c and the unwinder's own sources."""
     library = os.path.join(FOLDER, "libstackcheck.so")
-    own = [os.path.join(ROOT, "src", "record", name) for name in ("exports.c", "libc.c", "loaded.c")]
+    own = [os.path.join(ROOT, "src", "record", name) for name in ("find_export.c", "libc.c", "loaded_file.c")]
     machine = os.path.join(ROOT, "src", "arch", target.machine)
     own += [os.path.join(machine, name) for name in ("go_stack.c", "signal_return.c")]
     sources = [os.path.join(workloads.HERE, "stackcheck.c"), *own] + sorted(glob.glob(os.path.join(ROOT, "src", "unwind", "*.c")))

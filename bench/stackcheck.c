@@ -20,7 +20,7 @@
 
 #include "machine/caller.h"
 #include "machine/registers.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "unwind/walk.h"
 
 /* An address of the walk has the module epoch in its high 16 bits. */
@@ -58,7 +58,7 @@ static int find(const struct unwind_space *self, uint64_t address, struct unwind
     (void)self;
     struct loaded file;
 
-    if (!loaded_find(address, &file) || !file.tables.header)
+    if (!loaded_file_find(address, &file) || !file.tables.header)
         return -1;
     *out = (struct unwind_module){.cfi = file.tables};
     return 0;
@@ -77,7 +77,8 @@ static enum step_call call_at(const struct unwind_space *self, uint64_t address,
 {
     (void)self;
     struct call_site site;
-    return loaded_call_site(address, NULL, &site) ? call_site_seen_from(&site, callee) : CALL_NONE;
+    return loaded_file_call_site(address, NULL, &site) ? call_site_seen_from(&site, callee)
+                                                       : CALL_NONE;
 }
 
 static const struct unwind_space space = {.find = find, .read = read_word, .call = call_at};

@@ -1,6 +1,9 @@
 /*
  * run_options: the options of `tidemark run`, from the command line and from TIDEMARK_OPTIONS.
  *
+ * Options that `attach` has too are in record_options.h, those of pushing in run_push.h, --cpu in
+ * cpu_source.h.
+ *
  * Ownership: strings point into argv, or are never freed, since the process ends with the run;
  * run_options_release frees the lists. Uses getopt's own state, so not from two threads.
  */
@@ -12,7 +15,7 @@
 #include "cli/cpu_source.h"
 #include "cli/run_push.h"
 #include "collect/session/session.h"
-#include "collect/session/triggers.h"
+#include "collect/session/snapshot_triggers.h"
 
 struct run_options {
     struct session_options session;

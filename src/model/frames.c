@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "model/call_paths.h"
-#include "model/kept_frames.h"
+#include "model/frame_cache.h"
 #include "model/function_name.h"
 #include "model/suppress_presets.h"
 #include "model/rust_name.h"
@@ -19,12 +19,12 @@
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct stack_filter *filter)
 {
-    if (kept_frames_take(t, r, p, filter))
+    if (frame_cache_take(t, r, p, filter))
         return;
     *t = (struct frame_table){
-        .recording = r, .profile = p, .filter = filter, .key = kept_frames_key(r, filter)};
+        .recording = r, .profile = p, .filter = filter, .key = frame_cache_key(r, filter)};
     if (t->key)
-        t->patterns = kept_frames_patterns(filter);
+        t->patterns = frame_cache_patterns(filter);
     if (filter && !filter->no_defaults)
         recorded_filter_take(&t->recorded, r, filter);
     if (filter && filter->match)
@@ -71,7 +71,7 @@ void frame_table_free(struct frame_table *t)
 void frame_table_release(struct frame_table *t)
 {
     if (t->key)
-        kept_frames_give(t);
+        frame_cache_give(t);
     else
         frame_table_free(t);
 }

@@ -8,8 +8,11 @@
  * but std:: and allocators are recognised by the recorded name. An address without symbols reads
  * "module+0x1234" or "[unknown]+0x1234".
  *
+ * What the filter means is decided by stack_filter.h, how a name is shortened or recognised by
+ * function_name.h, and how paths of calls are made of frames by call_paths.h.
+ *
  * For a recording that is held for many questions (store/held_recordings.h), a few tables are kept
- * (model/kept_frames.h).
+ * (model/frame_cache.h).
  *
  * Ownership: borrows the recording and the filter; frame_table_release frees the rest. Not
  * thread-safe.
@@ -104,7 +107,7 @@ struct frame_table {
 void frame_table_init(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct stack_filter *filter);
 void frame_table_release(struct frame_table *t);
-/* Frees a table, even if it could be kept (model/kept_frames.h). */
+/* Frees a table, even if it could be kept (model/frame_cache.h). */
 void frame_table_free(struct frame_table *t);
 
 /* Applies --within and --ignore of another filter, which is equal otherwise. Not for a table with

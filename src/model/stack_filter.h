@@ -8,7 +8,7 @@
  *   calltree.c        asks with these flags whether each stack counts, and adds up what does not
  *   pattern.h         what a pattern matches
  *   suppress_match.h  stacks that --suppressions and --presets leave out
- *   kept_frames.h     which answers are used again for the next question
+ *   frame_cache.h     which answers are used again for the next question
  *
  * The struct also has the options that change how a stack looks: --fold and --merge (frames.c),
  * --python and --native (frames.c), --no-fold (calltree.c).

@@ -6,7 +6,7 @@
 #define TIDE_RECORD_ACCOUNTS_MEMORY_H
 
 #include "record/recorder.h"
-#include "record/refusal.h"
+#include "record/refused_memory.h"
 #include "record/stack_accounts.h"
 
 /* What an account is made for: its first block. */

@@ -22,10 +22,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "record/exports.h"
+#include "record/find_export.h"
 #include "record/other_names.h"
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/recorder.h"
 
 #define SHORT_NS 1000000    /* a shorter answer does not matter at the end */
@@ -59,7 +59,7 @@ static const struct link_map *file_of(const void *slot)
 {
     void *f;
     memcpy(&f, slot, sizeof f);
-    return f ? loaded_map(f) : NULL;
+    return f ? loaded_file_map(f) : NULL;
 }
 
 static bool has(const struct exports *x, const char *name, enum wire_allocator who)

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "record/exports.h"
+#include "record/find_export.h"
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/recorder.h"
 #include "wire/attach.h"
 
@@ -23,7 +23,7 @@ extern struct wire_attached table __attribute__((alias("tidemark_attached"), vis
 bool attach_is_late(void)
 {
     static const char folder[] = "/proc/";
-    const struct link_map *own = loaded_map(&table);
+    const struct link_map *own = loaded_file_map(&table);
     return own && strncmp(own->l_name, folder, sizeof folder - 1) == 0;
 }
 
@@ -146,17 +146,17 @@ void attach_take_over(void)
         return;
     tried = true;
     memcpy(&f, &next.syscall, sizeof f);
-    if (!loaded_find((uintptr_t)f, &libcs))
+    if (!loaded_file_find((uintptr_t)f, &libcs))
         return;
     code.low = libcs.start;
     code.high = libcs.end;
-    if (loaded_find((uintptr_t)&_r_debug, &loader)) {
+    if (loaded_file_find((uintptr_t)&_r_debug, &loader)) {
         code.loader_low = loader.start;
         code.loader_high = loader.end;
     }
     exports_read(&x, libcs.map);
     if (own_malloc_took((uintptr_t)libc_default("malloc")) &&
-        loaded_map(libc_default("malloc")) == libcs.map)
+        loaded_file_map(libc_default("malloc")) == libcs.map)
         find_malloc_code(&x, libcs.start, libcs.end);
     long memory = patch_open();
     for (size_t i = 0; memory >= 0 && i < sizeof others / sizeof *others; i++) {

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "record/exports.h"
+#include "record/find_export.h"
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/recorder.h"
 
 #define HELD_MOST 8
@@ -23,7 +23,7 @@ static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
 
 void definition_start(void)
 {
-    const struct link_map *ours = loaded_map(&own);
+    const struct link_map *ours = loaded_file_map(&own);
     size_t count = 0;
     dl_iterate_phdr(count_one, &count);
     at_start = count;
@@ -78,7 +78,7 @@ static void *ask_loader(const char *name, uint64_t pc)
         libc.dlerror();
     }
     tls.busy = busy;
-    const struct link_map *caller = function ? NULL : loaded_map((void *)(uintptr_t)(pc - 1));
+    const struct link_map *caller = function ? NULL : loaded_file_map((void *)(uintptr_t)(pc - 1));
     if (!caller || !next.dlopen || !libc.dlsym)
         return function;
     /* A handle of its own: what was loaded because others need it cannot be searched directly. */
@@ -91,12 +91,12 @@ static void *ask_loader(const char *name, uint64_t pc)
 
 static void keep_in_mind(void *function)
 {
-    const struct link_map *file = loaded_map(function);
+    const struct link_map *file = loaded_file_map(function);
     for (unsigned i = 0; file && i < HELD_MOST; i++) {
         void *there = NULL;
         if (atomic_compare_exchange_strong(&loose[i], &there, function))
             return;
-        if (loaded_map(there) == file)
+        if (loaded_file_map(there) == file)
             return;
     }
 }
@@ -119,7 +119,7 @@ void definition_hold(void)
 {
     for (unsigned i = 0; i < HELD_MOST; i++) {
         void *function = atomic_exchange(&loose[i], NULL);
-        const struct link_map *file = function ? loaded_map(function) : NULL;
+        const struct link_map *file = function ? loaded_file_map(function) : NULL;
         if (file && next.dlopen)
             next.dlopen(file->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }

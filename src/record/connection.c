@@ -15,7 +15,7 @@
 #include "record/callers_definition.h"
 #include "record/other_names.h"
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/next_functions.h"
 #include "record/stack_tree.h"
 #include "record/python.h"

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 
 #include "machine/relocations.h"
-#include "record/exports.h"
+#include "record/find_export.h"
 #include "record/other_names.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/patch.h"
 #include "record/recorder.h"
 
@@ -157,13 +157,13 @@ static bool find_functions(struct work *w)
     struct exports theirs, ours;
     void *allocator;
     memcpy(&allocator, &next.malloc, sizeof allocator);
-    w->allocator = loaded_map(allocator);
+    w->allocator = loaded_file_map(allocator);
     /* Its malloc is reached through code of ours. */
     if (!w->allocator && other_names_taken_over()) {
         memcpy(&allocator, &next.allocator, sizeof allocator);
-        w->allocator = loaded_map(allocator);
+        w->allocator = loaded_file_map(allocator);
     }
-    w->own = loaded_map(names);
+    w->own = loaded_file_map(names);
     if (!w->allocator || !w->own)
         return false;
     exports_read(&theirs, w->allocator);

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/can_preload.h"
 #include "record/recorder.h"
 
@@ -58,7 +58,7 @@ static char *put(char *at, const char *name, const char *value)
 bool exec_remember(const char *socket, const char *key, const char *only, const char *filters,
                    const char *drop)
 {
-    const struct link_map *self = loaded_map(ours.text);
+    const struct link_map *self = loaded_file_map(ours.text);
     char *at = ours.text;
     if (!self || !self->l_name[0])
         return false;

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "record/exports.h"
+#include "record/find_export.h"
 
 struct libc libc;
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/patch.h"
 #include "record/recorder.h"
 
@@ -102,7 +102,7 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
     uint64_t numbers[WIRE_FUNCTIONS_MAX];
     unsigned ready = 0;
     struct loaded l;
-    uint64_t start = loaded_find((uintptr_t)m->l_ld, &l) ? l.start : (uintptr_t)m->l_ld;
+    uint64_t start = loaded_file_find((uintptr_t)m->l_ld, &l) ? l.start : (uintptr_t)m->l_ld;
     uint8_t *island = memory < 0 ? NULL : patch_island(start, ISLAND);
     for (unsigned i = 0; i < count; i++) {
         enum wire_left why = WIRE_LEFT_REFUSED;
@@ -131,7 +131,7 @@ static uint8_t *replace_all(const struct link_map *m, const struct wire_function
 static bool is_ours(const struct link_map *m)
 {
     return (uint64_t)(uintptr_t)m->l_ld - recorder.loader < recorder.loader_size ||
-           loaded_map((void *)(uintptr_t)mark_on_start) == m;
+           loaded_file_map((void *)(uintptr_t)mark_on_start) == m;
 }
 
 static uint8_t *see_to(const struct link_map *m, bool alone)

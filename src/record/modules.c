@@ -9,7 +9,7 @@
  * libc also unloads what it loaded itself (character sets, name services), which passes no hook.
  * But new code can come to old addresses only through the loader, which allocates for every file
  * that it loads, before it runs any of it. So when the loader allocates, all known modules are
- * checked (loaded_find takes no lock of ours).
+ * checked (loaded_file_find takes no lock of ours).
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/loader_list.h"
 #include "record/python.h"
 #include "record/recorder.h"
@@ -48,7 +48,7 @@ bool modules_reset(void)
         return false;
     atomic_store(&known_count, 0);
     spin_reset(&known_lock);
-    if (loaded_find((uintptr_t)&_r_debug, &l)) {
+    if (loaded_file_find((uintptr_t)&_r_debug, &l)) {
         recorder.loader = l.start;
         recorder.loader_size = l.end - l.start;
     }
@@ -77,7 +77,7 @@ void modules_forget(void)
 static bool is_gone(const struct known *k, uint32_t *generation)
 {
     *generation = atomic_load_explicit(&k->generation, memory_order_acquire);
-    return *generation != GONE && !loaded_begins_at(k->start);
+    return *generation != GONE && !loaded_file_begins_at(k->start);
 }
 
 /* Marked only when everything is forgotten: another thread that finds the mark, and loads something
@@ -224,7 +224,7 @@ static int quiet_find(const struct unwind_space *self, uint64_t address, struct 
 {
     (void)self;
     struct loaded l;
-    if (!loaded_find(address, &l))
+    if (!loaded_file_find(address, &l))
         return -1;
     *out =
         (struct unwind_module){.cfi = l.tables, .code_start = l.code_start, .code_end = l.code_end};
@@ -235,7 +235,7 @@ static int own_find(const struct unwind_space *self, uint64_t address, struct un
 {
     (void)self;
     struct loaded l;
-    if (!loaded_find(address, &l))
+    if (!loaded_file_find(address, &l))
         return -1;
     *out = (struct unwind_module){.cfi = l.tables,
                                   .epoch = module_epoch(&l),
@@ -275,14 +275,15 @@ static enum step_call own_call(const struct unwind_space *self, uint64_t address
 {
     (void)self;
     struct call_site site;
-    return loaded_call_site(address, own_code_readable, &site) ? call_site_seen_from(&site, callee)
-                                                               : CALL_NONE;
+    return loaded_file_call_site(address, own_code_readable, &site)
+               ? call_site_seen_from(&site, callee)
+               : CALL_NONE;
 }
 
 static bool own_call_site(const struct unwind_space *self, uint64_t address, struct call_site *out)
 {
     (void)self;
-    return loaded_call_site(address, own_code_readable, out);
+    return loaded_file_call_site(address, own_code_readable, out);
 }
 
 const struct unwind_space own_space = {.find = own_find,

@@ -3,9 +3,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "record/exports.h"
+#include "record/find_export.h"
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/recorder.h"
 
 struct next next;
@@ -24,8 +24,8 @@ bool same_module(const void *slot, const void *other)
     void *f, *g;
     memcpy(&f, slot, sizeof f);
     memcpy(&g, other, sizeof g);
-    const struct link_map *file = loaded_map(f);
-    return file && loaded_map(g) == file;
+    const struct link_map *file = loaded_file_map(f);
+    return file && loaded_file_map(g) == file;
 }
 
 /* Few allocators have it, and asking dlsym for a missing name makes it allocate. */
@@ -34,7 +34,7 @@ static void find_beside_free(const char *name, const void *free_slot, void *slot
     void *f;
     struct exports x;
     memcpy(&f, free_slot, sizeof f);
-    const struct link_map *file = loaded_map(f);
+    const struct link_map *file = loaded_file_map(f);
     memset(slot, 0, size);
     if (!file)
         return;

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "record/exports.h"
-#include "record/loaded.h"
+#include "record/find_export.h"
+#include "record/loaded_file.h"
 #include "record/patch.h"
 #include "record/recorder.h"
 
@@ -162,7 +162,7 @@ static bool replaces_strdup(const struct search *s)
 /* In a library, only if somebody calls them. */
 static bool find_exported(void)
 {
-    const struct link_map *own = loaded_map(functions);
+    const struct link_map *own = loaded_file_map(functions);
     struct search s = {.own = own ? own->l_addr : 0, .is_program = true};
     char name[NAME_SIZE];
     dl_iterate_phdr(look_into, &s);
@@ -265,7 +265,7 @@ static bool find_in_table(const struct image *m, const Elf64_Ehdr *e, uint64_t b
 
 static bool find_hidden(void)
 {
-    const struct link_map *program = loaded_map(functions);
+    const struct link_map *program = loaded_file_map(functions);
     bool found = false;
     while (program && program->l_prev)
         program = program->l_prev;
@@ -330,7 +330,7 @@ void other_names_take_over(void)
     if (!find_exported() && !find_hidden())
         return;
     uint64_t near = drop_taken();
-    long memory = near && loaded_find(near, &l) ? patch_open() : -1;
+    long memory = near && loaded_file_find(near, &l) ? patch_open() : -1;
     if (memory < 0)
         return;
     taken_over = patch_all(functions, OTHER_COUNT, l.start, memory);

@@ -6,9 +6,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "record/exports.h"
+#include "record/find_export.h"
 #include "record/libc.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/patch.h"
 #include "record/recorder.h"
 
@@ -192,9 +192,9 @@ static void set_next(const struct exports *x)
 /* The executable; in a program that was already running, the file whose malloc is called. */
 static const struct link_map *main_program(void)
 {
-    const struct link_map *m = loaded_map(functions);
+    const struct link_map *m = loaded_file_map(functions);
     if (recorder.late)
-        return loaded_map(libc_default("malloc"));
+        return loaded_file_map(libc_default("malloc"));
     while (m && m->l_prev)
         m = m->l_prev;
     return m;
@@ -210,7 +210,7 @@ void own_malloc_take_over(void)
     if (!program || (!recorder.late && !recorder_is_alone()))
         return;
     exports_read(&x, program);
-    if (!find_functions(&x) || !loaded_find(MALLOC->address, &l))
+    if (!find_functions(&x) || !loaded_file_find(MALLOC->address, &l))
         return;
     long memory = patch_open();
     if (memory < 0)

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "record/exports.h"
-#include "record/loaded.h"
+#include "record/find_export.h"
+#include "record/loaded_file.h"
 
 #define CLOSING_NAPS   10000
 #define ARENA_FUNCTION 256 /* bytes of code: the interpreter's function has less */
@@ -157,7 +157,7 @@ void python_find_image(void)
 {
     char program[512];
     struct loaded l;
-    if (!python.loop || !loaded_find(python.loop, &l))
+    if (!python.loop || !loaded_file_find(python.loop, &l))
         return;
     const char *name = l.map->l_name;
     if (!name || !*name) {
@@ -198,9 +198,9 @@ static void settle(void)
  */
 void python_settle(uint64_t pc)
 {
-    const struct link_map *caller = loaded_map((const void *)pc);
+    const struct link_map *caller = loaded_file_map((const void *)pc);
     bool own = recorder_is_alone() ||
-               (caller && python.loop && caller == loaded_map((const void *)python.loop));
+               (caller && python.loop && caller == loaded_file_map((const void *)python.loop));
     if (own && !python_finalizer())
         settle();
 }
@@ -321,7 +321,8 @@ static bool fence_all(void)
 
 static bool is_in(const void *handle)
 {
-    return atomic_load(&recorder.python) && loaded_map((void *)(uintptr_t)python.runtime) == handle;
+    return atomic_load(&recorder.python) &&
+           loaded_file_map((void *)(uintptr_t)python.runtime) == handle;
 }
 
 /*

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "record/instruction.h"
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 #include "record/routes.h"
 
 struct python_codes python_codes = {.type = PYTHON_UNWATCHED, .era = 1};
@@ -12,7 +12,7 @@ static bool is_gone(const struct python_wrapper *w)
 {
     void *f;
     memcpy(&f, &w->next.malloc, sizeof f);
-    return !loaded_map(f);
+    return !loaded_file_map(f);
 }
 
 /* The wrapper that calls this allocator; NULL: all are taken. One whose interpreter was unloaded is
@@ -48,8 +48,8 @@ static bool is_built_in(const struct python_tables *tables, const struct python_
     void *get, *f;
     memcpy(&get, &tables->get, sizeof get);
     memcpy(&f, &a->malloc, sizeof f);
-    const struct link_map *interpreter = loaded_map(get);
-    return !a->context && interpreter && loaded_map(f) == interpreter;
+    const struct link_map *interpreter = loaded_file_map(get);
+    return !a->context && interpreter && loaded_file_map(f) == interpreter;
 }
 
 static void watch(uint64_t code_type)

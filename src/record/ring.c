@@ -1,6 +1,7 @@
 /*
  * A thread's ring: room for what it writes next, and what happens when there is none. The collector
- * reads it (collect/counting/drain.c).
+ * reads it (collect/counting/read_rings.c). Whether a thread waits or drops events when the ring is
+ * full is decided by run --on-full.
  */
 #include <sys/syscall.h>
 

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
-#include "record/refusal.h"
+#include "record/refused_memory.h"
 
 #define PREPARED_WINDOWS 9 /* 32 MiB of addresses */
 

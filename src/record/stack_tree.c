@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 
 #include "record/recorder.h"
-#include "record/refusal.h"
+#include "record/refused_memory.h"
 #include "record/shared_window.h"
 
 #define INDEX_FIRST_BITS 12

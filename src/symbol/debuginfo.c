@@ -31,7 +31,7 @@ static void units_load(struct debuginfo *d)
         if (die_add_ranges(&die, d->code, number, &d->spans, &d->ranges_left))
             *vec_push(&d->units) = (struct unit){.die = die};
     }
-    spans_flatten(&d->spans);
+    nested_ranges_flatten(&d->spans);
 }
 
 /*
@@ -90,7 +90,7 @@ void debuginfo_release(struct debuginfo *d)
         line_table_release(&d->units.items[i].lines);
     }
     vec_release(&d->units);
-    spans_release(&d->spans);
+    nested_ranges_release(&d->spans);
     if (d->dwarf)
         dwarf_end(d->dwarf);
     if (d->alt)
@@ -101,7 +101,7 @@ void debuginfo_release(struct debuginfo *d)
 
 struct unit *debuginfo_unit(struct debuginfo *d, uint64_t address)
 {
-    const struct span *span = spans_find(&d->spans, address);
+    const struct span *span = nested_ranges_find(&d->spans, address);
     if (!span)
         return NULL;
     struct unit *unit = &d->units.items[span->owner];

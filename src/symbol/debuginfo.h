@@ -24,7 +24,7 @@
 #include "symbol/elfimage.h"
 #include "symbol/line_table.h"
 #include "symbol/inlined_scopes.h"
-#include "symbol/spans.h"
+#include "symbol/nested_ranges.h"
 
 struct unit {
     Dwarf_Die die;

@@ -49,7 +49,7 @@ static void elf_image_survey(struct elf_image *image)
         uint64_t end = header.sh_addr + header.sh_size;
         if ((header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR) &&
             end > header.sh_addr)
-            spans_add(&image->code, header.sh_addr, end, (uint32_t)elf_ndxscn(section));
+            nested_ranges_add(&image->code, header.sh_addr, end, (uint32_t)elf_ndxscn(section));
         if (header.sh_type == SHT_SYMTAB)
             image->has_symtab = true;
         const char *name = elf_strptr(image->elf, names, header.sh_name);
@@ -62,7 +62,7 @@ static void elf_image_survey(struct elf_image *image)
         if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0)
             has_info = true;
     }
-    spans_flatten(&image->code);
+    nested_ranges_flatten(&image->code);
     image->has_dwarf = has_info && total <= limit;
 }
 
@@ -131,7 +131,7 @@ out:
 
 void elf_image_release(struct elf_image *image)
 {
-    spans_release(&image->code);
+    nested_ranges_release(&image->code);
     if (image->elf)
         elf_end(image->elf);
     if (image->unpacked)

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/spans.h"
+#include "symbol/nested_ranges.h"
 
 struct elf_image {
     Elf *elf;

@@ -86,7 +86,7 @@ static void read_code(const struct elf_image *image, uint64_t address, uint8_t *
 {
     size_t there = 0;
     const uint8_t *code =
-        spans_find(&image->code, address) ? elf_image_bytes(image, address, &there) : NULL;
+        nested_ranges_find(&image->code, address) ? elf_image_bytes(image, address, &there) : NULL;
     if (code)
         memcpy(out, code, there < size ? there : size);
 }

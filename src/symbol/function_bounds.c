@@ -18,7 +18,7 @@ bool scope_bounds(struct scope *scope, const struct spans *code, uint64_t addres
             *high = spans.items[i].high;
             found = true;
         }
-    spans_release(&spans);
+    nested_ranges_release(&spans);
     return found;
 }
 

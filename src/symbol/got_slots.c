@@ -64,7 +64,7 @@ bool stub_slot(const struct elf_image *image, unsigned machine, uint64_t address
 {
     size_t size = 0;
     const uint8_t *code =
-        spans_find(&image->code, address) ? elf_image_bytes(image, address, &size) : NULL;
+        nested_ranges_find(&image->code, address) ? elf_image_bytes(image, address, &size) : NULL;
     if (!code || size < 16)
         return false;
     return machine == EM_X86_64    ? x86_64_slot(code, address, slot)

@@ -22,8 +22,8 @@ size_t die_add_ranges(Dwarf_Die *die, const struct spans *code, uint32_t owner, 
     while (*ranges_left && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
         (*ranges_left)--;
         /* Code that the linker dropped keeps its entry, relocated to address 0 or nearby. */
-        if (spans_find(code, low))
-            spans_add(spans, low, high, owner);
+        if (nested_ranges_find(code, low))
+            nested_ranges_add(spans, low, high, owner);
     }
     return spans->count - before;
 }
@@ -134,7 +134,7 @@ void scopes_load(struct scopes *s, Dwarf_Die *unit, const struct spans *code, si
                         .last = dwarf_dieoffset(unit),
                         .end = UINT64_MAX};
     walk_children(&walk, unit, SCOPE_NONE, false, 0);
-    spans_flatten(&s->functions);
+    nested_ranges_flatten(&s->functions);
 }
 
 static void read_function(struct scopes *s, uint32_t function, struct spans *spans)
@@ -152,12 +152,12 @@ static uint32_t find_inside(struct scopes *s, uint32_t function, uint64_t addres
     if (s->scopes.items[function].interior == SCOPE_NONE) {
         struct spans interior = {0};
         read_function(s, function, &interior);
-        spans_flatten(&interior);
+        nested_ranges_flatten(&interior);
         s->scopes.items[function].interior = (uint32_t)s->interiors.count;
         *vec_push(&s->interiors) = interior;
     }
     const struct span *span =
-        spans_find(&s->interiors.items[s->scopes.items[function].interior], address);
+        nested_ranges_find(&s->interiors.items[s->scopes.items[function].interior], address);
     return span ? span->owner : function;
 }
 
@@ -168,15 +168,15 @@ static uint32_t find_anywhere(struct scopes *s, uint64_t address)
         if (s->scopes.items[i].listed)
             read_function(s, (uint32_t)i, &s->all);
     if (listed)
-        spans_flatten(&s->all);
+        nested_ranges_flatten(&s->all);
     s->all_read = true;
-    const struct span *span = spans_find(&s->all, address);
+    const struct span *span = nested_ranges_find(&s->all, address);
     return span ? span->owner : SCOPE_NONE;
 }
 
 uint32_t scopes_find(struct scopes *s, uint64_t address)
 {
-    const struct span *span = spans_find(&s->functions, address);
+    const struct span *span = nested_ranges_find(&s->functions, address);
     return span ? find_inside(s, span->owner, address) : find_anywhere(s, address);
 }
 
@@ -188,9 +188,9 @@ struct scope *scopes_get(const struct scopes *s, uint32_t number)
 void scopes_release(struct scopes *s)
 {
     for (size_t i = 0; i < s->interiors.count; i++)
-        spans_release(&s->interiors.items[i]);
+        nested_ranges_release(&s->interiors.items[i]);
     vec_release(&s->interiors);
     vec_release(&s->scopes);
-    spans_release(&s->functions);
-    spans_release(&s->all);
+    nested_ranges_release(&s->functions);
+    nested_ranges_release(&s->all);
 }

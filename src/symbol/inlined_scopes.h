@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "symbol/spans.h"
+#include "symbol/nested_ranges.h"
 
 #define SCOPE_NONE UINT32_MAX
 

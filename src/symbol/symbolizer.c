@@ -282,7 +282,7 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t address, uint64_t *lo
     if (symbol_file_state(file) != SYMBOL_FILE_GOOD)
         return false;
     const struct symbol *symbol = symtab_find(&file->symtab, address);
-    const struct span *piece = symbol ? spans_find(&file->symtab.spans, address) : NULL;
+    const struct span *piece = symbol ? nested_ranges_find(&file->symtab.spans, address) : NULL;
     if (symbol && symbol->size_bytes && symbol->size_bytes <= UINT64_MAX - symbol->address) {
         *low = symbol->address;
         *high = symbol->address + symbol->size_bytes;
@@ -306,7 +306,8 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t address, uint64_t *lo
 
 const uint8_t *symbol_file_code(struct symbol_file *file, uint64_t address, size_t *size)
 {
-    if (symbol_file_state(file) != SYMBOL_FILE_GOOD || !spans_find(&file->main.code, address))
+    if (symbol_file_state(file) != SYMBOL_FILE_GOOD ||
+        !nested_ranges_find(&file->main.code, address))
         return NULL;
     return elf_image_bytes(&file->main, address, size);
 }

@@ -138,20 +138,20 @@ static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
         const struct symbol *symbol = &t->symbols.items[i];
         if (i + 1 < t->symbols.count && symbol[1].address != symbol->address)
             next = symbol[1].address;
-        const struct span *section = spans_find(code, symbol->address);
+        const struct span *section = nested_ranges_find(code, symbol->address);
         if (symbol->size_bytes || !section)
             continue;
         const struct span *sized = spans_from(&t->spans, symbol->address);
         uint64_t end = section->high < next ? section->high : next;
         if (sized && sized->low < end)
             end = sized->low; /* the symbol is inside a sized one, and gets nothing */
-        spans_add(&gaps, symbol->address, end, (uint32_t)i);
+        nested_ranges_add(&gaps, symbol->address, end, (uint32_t)i);
     }
     for (size_t i = 0; i < gaps.count; i++)
         *vec_push(&t->spans) = gaps.items[i];
     if (gaps.count)
-        spans_flatten(&t->spans);
-    spans_release(&gaps);
+        nested_ranges_flatten(&t->spans);
+    nested_ranges_release(&gaps);
 }
 
 void symtab_index(struct symtab *t, const struct spans *code)
@@ -162,20 +162,21 @@ void symtab_index(struct symtab *t, const struct spans *code)
     symtab_unite(t);
     for (size_t i = 0; i < t->symbols.count; i++) {
         struct symbol *symbol = &t->symbols.items[i];
-        const struct span *section = spans_find(code, symbol->address);
+        const struct span *section = nested_ranges_find(code, symbol->address);
         if (!section)
             continue;
         if (symbol->size_bytes > section->high - symbol->address)
             symbol->size_bytes = section->high - symbol->address;
-        spans_add(&t->spans, symbol->address, symbol->address + symbol->size_bytes, (uint32_t)i);
+        nested_ranges_add(&t->spans, symbol->address, symbol->address + symbol->size_bytes,
+                          (uint32_t)i);
     }
-    spans_flatten(&t->spans);
+    nested_ranges_flatten(&t->spans);
     symtab_fill_gaps(t, code);
 }
 
 const struct symbol *symtab_find(const struct symtab *t, uint64_t address)
 {
-    const struct span *span = spans_find(&t->spans, address);
+    const struct span *span = nested_ranges_find(&t->spans, address);
     const struct symbol *symbol = span ? &t->symbols.items[span->owner] : NULL;
     return symbol && *symbol->name ? symbol : NULL;
 }
@@ -188,5 +189,5 @@ bool symbol_is_exported(const struct symbol *symbol)
 void symtab_release(struct symtab *t)
 {
     vec_release(&t->symbols);
-    spans_release(&t->spans);
+    nested_ranges_release(&t->spans);
 }

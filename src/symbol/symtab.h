@@ -15,7 +15,7 @@
 
 #include "base/vec.h"
 #include "symbol/elfimage.h"
-#include "symbol/spans.h"
+#include "symbol/nested_ranges.h"
 
 struct symbol {
     uint64_t address, size_bytes;

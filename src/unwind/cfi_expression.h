@@ -5,7 +5,7 @@
 #ifndef TIDE_UNWIND_CFI_EXPRESSION_H
 #define TIDE_UNWIND_CFI_EXPRESSION_H
 
-#include "unwind/space.h"
+#include "unwind/address_space.h"
 
 /* Evaluates an expression. `initial` is pushed first (the CFA, for register rules); NULL: the stack
  * begins empty. Returns 0, or -1 for an operation that must not occur in call frame information, an

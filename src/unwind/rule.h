@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "machine/rule_word.h"
-#include "unwind/space.h"
+#include "unwind/address_space.h"
 
 enum rule_kind {
     RULE_NONE,     /* never stored */

@@ -10,7 +10,7 @@
 #ifndef TIDE_UNWIND_SLOW_STEP_H
 #define TIDE_UNWIND_SLOW_STEP_H
 
-#include "unwind/space.h"
+#include "unwind/address_space.h"
 
 struct step_result {
     uint64_t return_slot; /* where the return address was read; 0: it was not in memory */

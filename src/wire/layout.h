@@ -4,9 +4,13 @@
  * One memfd per process, made and sized by the collector, mapped by both. The program appends; the
  * collector reads; neither waits for a lock. Everything the program wrote survives its death,
  * because the collector holds its own mapping. The program may scribble over all of it: the
- * collector trusts nothing here (collect/counting/drain.c checks every number before use).
+ * collector trusts nothing here (collect/counting/read_rings.c checks every number before use).
  *
  *     header | modules | Python code | samples | rings | cut stacks | stack tree, without end
+ *
+ * A tick is the number of the interval that is open; it advances at the end of each interval and at
+ * each mark. An era is a shorter piece of time, by which blocks remember when they were allocated
+ * (collect/counting/eras.h).
  *
  * Both sides map the file up to the first window of the stack tree, and further windows when the
  * tree has grown into them. More rings, when the program has more threads than rings, come in

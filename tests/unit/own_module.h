@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "unwind/space.h"
+#include "unwind/address_space.h"
 
 static inline int own_module(uint64_t address, struct unwind_module *out)
 {

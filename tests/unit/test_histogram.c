@@ -1,5 +1,5 @@
 /* Sizes and lifetimes: the collector's counting against a model that keeps every block. */
-#include "test_drain_fixture.h"
+#include "test_read_rings_fixture.h"
 
 #include "collect/counting/eras.h"
 #include "collect/counting/ledger.h"

@@ -4,7 +4,7 @@
 #include "collect/proc/memory_room.h"
 #include "collect/proc/own_mappings.h"
 #include "collect/proc/proc.h"
-#include "collect/session/triggers.h"
+#include "collect/session/snapshot_triggers.h"
 #include "machine/page.h"
 
 static void test_stat(void **state)

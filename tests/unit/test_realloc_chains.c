@@ -1,5 +1,5 @@
 /* Arrays that grow, as the collector makes them out from the steps that the program tells. */
-#include "test_drain_fixture.h"
+#include "test_read_rings_fixture.h"
 
 /* The figures of a site, NULL: none. */
 static const struct chain_figures *figures(const struct target *t, uint32_t stack)

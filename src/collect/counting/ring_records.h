@@ -1,6 +1,6 @@
 /*
  * ring_records: the records of a ring that are not about counts: threads, mappings, and blocks of
- * pools. drain.c reads the rings and calls these.
+ * pools. read_rings.c reads the rings and calls these.
  */
 #ifndef TIDE_COLLECT_COUNTING_RING_RECORDS_H
 #define TIDE_COLLECT_COUNTING_RING_RECORDS_H

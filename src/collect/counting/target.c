@@ -247,7 +247,7 @@ void target_free(struct target *t)
     if (t->pidfd >= 0)
         close(t->pidfd);
     target_release_events(t);
-    inherit_release(&t->inheritance);
+    fork_images_release(&t->inheritance);
     target_release_figures(t);
     python_codes_release(&t->python.codes);
     jit_names_release(&t->jit);

@@ -7,6 +7,9 @@
  * target before it connects, or without ever connecting: then it has no shared memory (header is
  * NULL).
  *
+ * A boundary is the end of an interval that was announced; rows before it may still come.
+ * Reading the rings is called draining (read_rings.c); target_finish.c makes the profile.
+ *
  * Order of calls: target_new_bare and target_attach when the process connects (target_new does
  * both); target_drain repeatedly; target_end once, when the process has ended; then
  * target_finish_stacks and target_finish, which make the profile for the file.
@@ -21,7 +24,7 @@
 #include "collect/counting/block_index.h"
 #include "collect/counting/blocks.h"
 #include "collect/counting/eras.h"
-#include "collect/counting/inherit.h"
+#include "collect/counting/fork_image.h"
 #include "collect/counting/interval_log.h"
 #include "collect/counting/late_samples.h"
 #include "collect/counting/ledger.h"
@@ -312,7 +315,7 @@ void target_read_command(struct target *t);
  * it shows whether the process still runs the same program. */
 void target_use_title(struct target *t, const struct strbuf *title, uint64_t stack_start);
 
-/* drain.c */
+/* read_rings.c */
 uint64_t drain_rings(struct target *t, uint64_t now_ns);
 /* Reads what the threads of a process have counted and not reported yet, up to the end of the first
  * interval that waits to be ended. */

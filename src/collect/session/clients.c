@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/counting/inherit.h"
+#include "collect/counting/fork_image.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/leakscan/scan.h"
 #include "collect/resident/process_sizes.h"
@@ -30,7 +30,7 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
         free(child->profile.executable);
         child->profile.executable = xstrdup(t->profile.executable);
     }
-    inherit_hand_over(t, number, child);
+    fork_image_hand_over(t, number, child);
 }
 
 static void answer_hello(struct session *s, struct client *v)

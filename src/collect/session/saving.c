@@ -51,7 +51,7 @@ static void forget_old_images(struct session *s)
     size_t left = ENDED_IMAGES_BYTES;
     for (size_t i = s->targets.count; i-- > 0;)
         if (s->targets.items[i]->ended && s->targets.items[i]->inheritance.images.count)
-            left -= inherit_keep(&s->targets.items[i]->inheritance, left);
+            left -= fork_image_keep(&s->targets.items[i]->inheritance, left);
 }
 
 void put_away(struct session *s, struct target *t)

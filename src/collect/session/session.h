@@ -55,7 +55,7 @@ struct session_options {
      * files. */
     int (*push_snapshot)(void *context, const struct strbuf *bytes, struct err *err);
     void *push_context;
-    const struct trigger *triggers; /* conditions for further snapshots (triggers.h) */
+    const struct trigger *triggers; /* conditions for further snapshots (snapshot_triggers.h) */
     size_t trigger_count;
     unsigned keep_snapshots;   /* how many of the automatic snapshots to keep, the newest; 0: all */
     bool dormant;              /* the hooks only forward until recording is started */

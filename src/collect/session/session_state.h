@@ -20,7 +20,7 @@
 #include "collect/session/inherited_limits.h"
 #include "collect/counting/target.h"
 #include "collect/session/not_recorded.h"
-#include "collect/session/triggers.h"
+#include "collect/session/snapshot_triggers.h"
 
 /* A snapshot that a forked copy of the collector writes. */
 struct snapshot {

@@ -3,8 +3,8 @@
  * collector while the collector continues.
  *
  * The program or `tidemark ctl` ask for them, or the collector takes them itself: periodically, or
- * when memory reaches a limit that the user set (triggers.h). Of these automatic ones only the
- * newest may be kept.
+ * when memory reaches a limit that the user set (snapshot_triggers.h). Of these automatic ones only
+ * the newest may be kept.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "collect/session/triggers.h"
+#include "collect/session/snapshot_triggers.h"
 
 #include <stdlib.h>
 #include <string.h>

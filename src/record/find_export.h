@@ -1,10 +1,11 @@
 /*
- * exports: what a loaded file exports, looked up in its own tables. dlsym could do it, but takes
- * the loader's lock and may allocate. The tables of a file that the loader accepted are trusted.
- * [malloc-free] [async-signal-safe]; borrows the link map, valid until the file is unloaded.
+ * find_export: what a loaded file exports, looked up in its own tables. dlsym could do it, but
+ * takes the loader's lock and may allocate. The tables of a file that the loader accepted are
+ * trusted. [malloc-free] [async-signal-safe]; borrows the link map, valid until the file is
+ * unloaded.
  */
-#ifndef TIDE_RECORD_EXPORTS_H
-#define TIDE_RECORD_EXPORTS_H
+#ifndef TIDE_RECORD_FIND_EXPORT_H
+#define TIDE_RECORD_FIND_EXPORT_H
 
 #include <link.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * triggers: conditions under which a snapshot is taken without being asked for.
+ * snapshot_triggers: conditions under which a snapshot is taken without being asked for (run
+ * --snapshot-at). snapshots.c takes it, names its file and removes older ones.
  *
  *   rss=SIZE    a process's resident memory reaches SIZE; again after it was 10 % below
  *   live+N%     the live heap of all processes is N % above its value at the last snapshot, or
@@ -12,8 +13,8 @@
  *
  * Called from the session's one thread.
  */
-#ifndef TIDE_COLLECT_SESSION_TRIGGERS_H
-#define TIDE_COLLECT_SESSION_TRIGGERS_H
+#ifndef TIDE_COLLECT_SESSION_SNAPSHOT_TRIGGERS_H
+#define TIDE_COLLECT_SESSION_SNAPSHOT_TRIGGERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

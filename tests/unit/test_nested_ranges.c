@@ -1,11 +1,11 @@
 /* Ranges of addresses that lie within each other. */
 #include "unit.h"
 
-#include "symbol/spans.h"
+#include "symbol/nested_ranges.h"
 
 static uint32_t owner_at(const struct spans *s, uint64_t address)
 {
-    const struct span *span = spans_find(s, address);
+    const struct span *span = nested_ranges_find(s, address);
     return span ? span->owner : 0;
 }
 
@@ -13,20 +13,20 @@ static void test_spans(void **state)
 {
     (void)state;
     struct spans s = {0};
-    spans_flatten(&s);
-    assert_null(spans_find(&s, 0));
-    spans_add(&s, 50, 60, 5); /* reaches out of 4 */
-    spans_add(&s, 10, 40, 1);
-    spans_add(&s, 20, 30, 2); /* nested */
-    spans_add(&s, 25, 28, 3); /* nested twice */
-    spans_add(&s, 45, 55, 4);
-    spans_add(&s, 70, 70, 6); /* empty */
-    spans_add(&s, 80, 90, 7);
-    spans_add(&s, 80, 90, 8); /* the same again */
-    spans_add(&s, 100, 110, 11);
-    spans_add(&s, 100, 120, 10); /* begins where a smaller one does */
-    spans_add(&s, UINT64_MAX - 1, UINT64_MAX, 9);
-    spans_flatten(&s);
+    nested_ranges_flatten(&s);
+    assert_null(nested_ranges_find(&s, 0));
+    nested_ranges_add(&s, 50, 60, 5); /* reaches out of 4 */
+    nested_ranges_add(&s, 10, 40, 1);
+    nested_ranges_add(&s, 20, 30, 2); /* nested */
+    nested_ranges_add(&s, 25, 28, 3); /* nested twice */
+    nested_ranges_add(&s, 45, 55, 4);
+    nested_ranges_add(&s, 70, 70, 6); /* empty */
+    nested_ranges_add(&s, 80, 90, 7);
+    nested_ranges_add(&s, 80, 90, 8); /* the same again */
+    nested_ranges_add(&s, 100, 110, 11);
+    nested_ranges_add(&s, 100, 120, 10); /* begins where a smaller one does */
+    nested_ranges_add(&s, UINT64_MAX - 1, UINT64_MAX, 9);
+    nested_ranges_flatten(&s);
     static const struct {
         uint64_t address;
         uint32_t owner;
@@ -47,7 +47,7 @@ static void test_spans(void **state)
         assert_int_equal(owner_at(&s, expected[i].address), expected[i].owner);
     for (size_t i = 1; i < s.count; i++)
         assert_true(s.items[i - 1].high <= s.items[i].low);
-    spans_release(&s);
+    nested_ranges_release(&s);
 }
 
 int main(void)

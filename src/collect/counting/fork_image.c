@@ -1,4 +1,4 @@
-#include "collect/counting/inherit.h"
+#include "collect/counting/fork_image.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static void make_room(struct target *t)
     }
 }
 
-void inherit_fork(struct target *t, uint32_t number)
+void fork_image_take(struct target *t, uint32_t number)
 {
     const struct inherited *i = &t->profile.inherited;
     struct fork_image image = {.number = number, .live = t->ledger.live};
@@ -52,7 +52,7 @@ void inherit_fork(struct target *t, uint32_t number)
     *vec_push(&t->inheritance.images) = image;
 }
 
-void inherit_hand_over(struct target *parent, uint32_t number, struct target *child)
+void fork_image_hand_over(struct target *parent, uint32_t number, struct target *child)
 {
     for (size_t i = parent->inheritance.images.count; i-- > 0;) {
         struct fork_image image = parent->inheritance.images.items[i];
@@ -68,7 +68,7 @@ void inherit_hand_over(struct target *parent, uint32_t number, struct target *ch
     }
 }
 
-size_t inherit_keep(struct inheritance *i, size_t bytes)
+size_t fork_image_keep(struct inheritance *i, size_t bytes)
 {
     size_t kept = 0, first = i->images.count;
     while (first && kept + i->images.items[first - 1].bytes <= bytes)
@@ -82,7 +82,7 @@ size_t inherit_keep(struct inheritance *i, size_t bytes)
     return kept;
 }
 
-void inherit_release(struct inheritance *i)
+void fork_images_release(struct inheritance *i)
 {
     for (size_t k = 0; k < i->images.count; k++)
         image_release(&i->images.items[k]);

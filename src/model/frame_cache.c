@@ -1,4 +1,4 @@
-#include "model/kept_frames.h"
+#include "model/frame_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void add_patterns(struct strbuf *key, char kind, const struct pattern_lis
                       l->patterns.items[i].text);
 }
 
-char *kept_frames_patterns(const struct stack_filter *f)
+char *frame_cache_patterns(const struct stack_filter *f)
 {
     struct strbuf text = {0};
     strbuf_puts(&text, "");
@@ -30,7 +30,7 @@ char *kept_frames_patterns(const struct stack_filter *f)
     return strbuf_detach(&text);
 }
 
-char *kept_frames_key(const struct recording *r, const struct stack_filter *f)
+char *frame_cache_key(const struct recording *r, const struct stack_filter *f)
 {
     struct strbuf key = {0};
     if (!f || !recording_is_held(r) || f->match || f->paths.count || f->merge.rules.count)
@@ -44,10 +44,10 @@ char *kept_frames_key(const struct recording *r, const struct stack_filter *f)
     return strbuf_detach(&key);
 }
 
-bool kept_frames_take(struct frame_table *t, const struct recording *r, const struct profile *p,
+bool frame_cache_take(struct frame_table *t, const struct recording *r, const struct profile *p,
                       const struct stack_filter *filter)
 {
-    char *key = kept_frames_key(r, filter);
+    char *key = frame_cache_key(r, filter);
     bool found = false;
     for (size_t i = 0; key && i < KEPT && !found; i++) {
         struct kept *k = &kept[i];
@@ -61,7 +61,7 @@ bool kept_frames_take(struct frame_table *t, const struct recording *r, const st
         t->taken++;
         if (filter->presets && !t->presets.rules.count)
             presets_add(&t->presets);
-        char *patterns = kept_frames_patterns(filter);
+        char *patterns = frame_cache_patterns(filter);
         if (strcmp(patterns, t->patterns) != 0)
             frame_table_set_patterns(t, filter);
         free(t->patterns);
@@ -71,7 +71,7 @@ bool kept_frames_take(struct frame_table *t, const struct recording *r, const st
     return found;
 }
 
-void kept_frames_give(struct frame_table *t)
+void frame_cache_give(struct frame_table *t)
 {
     struct kept *last = &kept[KEPT - 1]; /* the least recently used */
     if (last->table.key)

@@ -1,12 +1,12 @@
 /*
- * space: how the unwinder reads the memory and finds the code of a process.
+ * address_space: how the unwinder reads the memory and finds the code of a process.
  *
  * Memory is read through callbacks, so that the same code walks this thread's own stack and a
  * copied one. The recorder's space is in record/modules.c, the collector's in
  * collect/sampling/sampled_stack.c.
  */
-#ifndef TIDE_UNWIND_SPACE_H
-#define TIDE_UNWIND_SPACE_H
+#ifndef TIDE_UNWIND_ADDRESS_SPACE_H
+#define TIDE_UNWIND_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /*
- * drain: from records in rings to entries in the ledger.
+ * read_rings: from records in rings to entries in the ledger.
  *
  * Within a ring, records are in the thread's order. Records of different rings are read in the
  * order of their sequence numbers (wire/layout.h). A pass notes how far every ring has been
@@ -99,7 +99,7 @@ static void drain_some(struct target *t, struct reader *r, uint32_t limit, uint6
             break;
         case WIRE_FORK:
             accounts_inherited(t, w[1], w[2]);
-            inherit_fork(t, (uint32_t)w[0]);
+            fork_image_take(t, (uint32_t)w[0]);
             break;
         default:
             record_thread(t, r, w);

@@ -1,16 +1,16 @@
-#include "symbol/spans.h"
+#include "symbol/nested_ranges.h"
 
 #include <stdbool.h>
 
 #include "base/vec.h"
 
-void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t owner)
+void nested_ranges_add(struct spans *s, uint64_t low, uint64_t high, uint32_t owner)
 {
     if (low < high)
         *vec_push(s) = (struct span){low, high, owner};
 }
 
-/* Outer before inner: if two spans cover an address, spans_flatten prefers the later one. */
+/* Outer before inner: of two spans that cover an address, nested_ranges_flatten takes the later. */
 static int span_compare(const void *left, const void *right)
 {
     const struct span *a = left, *b = right;
@@ -29,7 +29,7 @@ static void piece_add(struct spans *pieces, uint64_t low, uint64_t high, uint32_
     if (last && last->owner == owner && last->high == low)
         last->high = high;
     else
-        spans_add(pieces, low, high, owner);
+        nested_ranges_add(pieces, low, high, owner);
 }
 
 static bool is_sorted(const struct spans *s)
@@ -40,7 +40,7 @@ static bool is_sorted(const struct spans *s)
     return true;
 }
 
-void spans_flatten(struct spans *s)
+void nested_ranges_flatten(struct spans *s)
 {
     if (!is_sorted(s))
         qsort(s->items, s->count, sizeof *s->items, span_compare);
@@ -74,13 +74,13 @@ const struct span *spans_from(const struct spans *s, uint64_t address)
     return at < s->count ? &s->items[at] : NULL;
 }
 
-const struct span *spans_find(const struct spans *s, uint64_t address)
+const struct span *nested_ranges_find(const struct spans *s, uint64_t address)
 {
     const struct span *found = spans_from(s, address);
     return found && found->low <= address ? found : NULL;
 }
 
-void spans_release(struct spans *s)
+void nested_ranges_release(struct spans *s)
 {
     vec_release(s);
 }

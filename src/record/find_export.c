@@ -1,4 +1,4 @@
-#include "record/exports.h"
+#include "record/find_export.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* From words in rings to numbers: intervals, marks, and what was dropped. */
-#include "test_drain_fixture.h"
+#include "test_read_rings_fixture.h"
 
 #include "collect/counting/heap_peak.h"
 #include "collect/counting/threads.h"

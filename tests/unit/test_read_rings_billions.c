@@ -1,5 +1,5 @@
 /* From accounts to numbers: programs that run for hours. */
-#include "test_drain_fixture.h"
+#include "test_read_rings_fixture.h"
 
 #include "collect/counting/heap_peak.h"
 

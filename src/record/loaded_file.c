@@ -1,4 +1,4 @@
-#include "record/loaded.h"
+#include "record/loaded_file.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -46,7 +46,7 @@ static bool is_code(const ElfW(Phdr) * p)
     return p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R;
 }
 
-bool loaded_find(uint64_t address, struct loaded *out)
+bool loaded_file_find(uint64_t address, struct loaded *out)
 {
     struct libc_object o;
     const ElfW(Phdr) * p;
@@ -76,13 +76,13 @@ bool loaded_find(uint64_t address, struct loaded *out)
     return true;
 }
 
-bool loaded_begins_at(uint64_t address)
+bool loaded_file_begins_at(uint64_t address)
 {
     struct libc_object o;
     return find(address, &o) && (uintptr_t)o.map_start == address;
 }
 
-const struct link_map *loaded_map(const void *address)
+const struct link_map *loaded_file_map(const void *address)
 {
     struct libc_object o;
     return find((uintptr_t)address, &o) ? o.link_map : NULL;
@@ -95,7 +95,7 @@ static bool can_read(code_readable *readable, uint64_t from, uint64_t size)
                          ((from ^ (from + size - 1)) < page_bytes() || readable(from + size - 1)));
 }
 
-bool loaded_call_site(uint64_t address, code_readable *readable, struct call_site *out)
+bool loaded_file_call_site(uint64_t address, code_readable *readable, struct call_site *out)
 {
     struct libc_object o;
     const ElfW(Phdr) * p;

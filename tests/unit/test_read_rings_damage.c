@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "test_drain_fixture.h"
+#include "test_read_rings_fixture.h"
 
 /* --- code ------------------------------------------------------------------------------------- */
 

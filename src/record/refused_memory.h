@@ -1,10 +1,10 @@
 /*
- * refusal: after the kernel has refused memory, the recorder does not ask again before the
+ * refused_memory: after the kernel has refused memory, the recorder does not ask again before the
  * collector's next tick, because asking takes system calls. {0} is no refusal. Any thread may call
  * these functions. [malloc-free] [async-signal-safe]
  */
-#ifndef TIDE_RECORD_REFUSAL_H
-#define TIDE_RECORD_REFUSAL_H
+#ifndef TIDE_RECORD_REFUSED_MEMORY_H
+#define TIDE_RECORD_REFUSED_MEMORY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

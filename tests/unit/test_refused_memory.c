@@ -1,7 +1,7 @@
 /* Memory that was refused is not asked for again in the same tick, but in the next one. */
 #include "unit.h"
 
-#include "record/refusal.h"
+#include "record/refused_memory.h"
 
 static void test_refusal_holds_for_one_tick(void **state)
 {

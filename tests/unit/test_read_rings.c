@@ -1,5 +1,5 @@
 /* From words in rings to numbers: what a program in good order writes. */
-#include "test_drain_fixture.h"
+#include "test_read_rings_fixture.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -433,7 +433,7 @@ static void test_names_and_ends(void **state)
     t->start_monotonic_ns = 1000;
     struct ring r = ring_of(t, 0), s = ring_of(t, 1);
     begin(&r, (uint32_t)getpid());
-    name(&r, (uint32_t)getpid(), "test_drain"); /* the program's own name is no name */
+    name(&r, (uint32_t)getpid(), "test_read_rings"); /* the program's own name is no name */
     begin_at(&s, 7, 1003);
     target_drain(t, 5);
     assert_int_equal(t->profile.threads.count, 2);
