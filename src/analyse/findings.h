@@ -5,6 +5,9 @@
  * named once, for the kind that matters most. `worth` decides the order: the share of the peak, or
  * of the time, that a fix would save. Every finding contains its numbers from the recording.
  *
+ * detect.h lists the detectors, one detect_*.c for each kind of waste; answer/findings_text.c has
+ * the sentences.
+ *
  * Ownership: findings_release frees everything; labels and frames point into the recording and into
  * `places`.
  */

@@ -10,6 +10,10 @@
  * The time of an allocation is known by its interval. So --since is exact at marks, and --older
  * keeps only blocks that are certainly that old.
  *
+ * What is lost was decided by the collector (collect/leakscan/lost_blocks.c); here it is only
+ * grouped and ordered. answer/leaks_text.c has the text; `findings` reports leaks by
+ * detect_leaks.c.
+ *
  * Ownership: borrows recording and question, which must outlive it; leaks_release frees the rest.
  */
 #ifndef TIDE_ANALYSE_LEAKS_H

@@ -5,6 +5,8 @@
  * edge of the window. If one thread allocated everything, its line is the process's, and is not
  * followed. Of two peaks of one line that are nearer than `least_time_ns`, only the higher counts.
  *
+ * The options that set these limits are in cli/peak_options.h.
+ *
  * Ownership: borrows recording and query; peaks_release frees the rest.
  */
 #ifndef TIDE_ANALYSE_PEAKS_H

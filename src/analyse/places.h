@@ -3,8 +3,8 @@
  *
  * One call tree of everything that was ever allocated decides which call is charged for a site,
  * after filter and folding. A place is the function of that call together with its caller:
- * otherwise a program's own xmalloc would be charged for everything. Values of any measure are then
- * summed by place without building another tree.
+ * otherwise a program's own xmalloc would be charged for everything. model/calltree.h decides which
+ * call is charged. Values of any measure are then summed by place without building another tree.
  *
  * Ownership: borrows recording and query, which must outlive it; places_release frees the rest.
  */

@@ -1,6 +1,7 @@
 /*
  * wrappers: functions of a program that only call malloc for others (xmalloc). If most bytes are
- * charged to them, a table by function says nothing; --fold charges their callers instead.
+ * charged to them, a table by function says nothing; --fold charges their callers instead. The
+ * first lines of a report suggest it (answer/summary_left_out.c).
  */
 #ifndef TIDE_ANALYSE_WRAPPERS_H
 #define TIDE_ANALYSE_WRAPPERS_H

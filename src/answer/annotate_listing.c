@@ -1,3 +1,7 @@
+/*
+ * Which lines, inlined lines and instructions `annotate` shows, in which order, and where it leaves
+ * a gap. annotate_text.c and export/annotate_html.c show the result.
+ */
 #include <inttypes.h>
 #include <string.h>
 

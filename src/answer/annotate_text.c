@@ -1,3 +1,6 @@
+/*
+ * `annotate` as text: the columns of the listing that annotate_listing.c makes.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
  * findings: the short list as text, in sentences, JSON (tidemark.findings/1) and CSV. All functions
- * append to a strbuf and cannot fail.
+ * append to a strbuf and cannot fail. What is found, and its order, is decided by
+ * analyse/findings.h.
  */
 #ifndef TIDE_ANSWER_FINDINGS_H
 #define TIDE_ANSWER_FINDINGS_H

@@ -1,6 +1,8 @@
 /*
  * growth: the answer of `tidemark growth` as text, in sentences, as JSON (tidemark.growth/1) and as
- * CSV. All functions append to a strbuf and cannot fail.
+ * CSV. All functions append to a strbuf and cannot fail. growth_answer.c has the sentences of the
+ * answer, growth_evidence.c those of --why, growth_text.c the order of the text, growth.c the
+ * columns and JSON. What grows is decided by analyse/growth.h.
  */
 #ifndef TIDE_ANSWER_GROWTH_H
 #define TIDE_ANSWER_GROWTH_H

@@ -2,6 +2,9 @@
  * report: an answer as text, JSON or CSV. All functions append to a strbuf and cannot fail; src/cli
  * writes it out.
  *
+ * report_columns.c has the columns, report_text.c what is around the table, summary.h the first
+ * lines. Which rows there are, and their order, is decided by model/answer_rows.h.
+ *
  * JSON is exact and follows the schema tidemark.report/1; fields may be added to it, never changed.
  * Text is for people and may change. Unknown files, lines and modules are null in JSON and empty in
  * CSV.

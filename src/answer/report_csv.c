@@ -1,3 +1,6 @@
+/*
+ * A report as CSV; its columns are in report_columns.c.
+ */
 #include "answer/histogram.h"
 #include "answer/report_columns.h"
 

@@ -1,3 +1,7 @@
+/*
+ * A report as JSON (tidemark.report/1): what is around the rows, whose columns are in
+ * report_columns.c.
+ */
 #include "answer/report.h"
 
 #include <stdlib.h>

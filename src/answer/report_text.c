@@ -1,3 +1,7 @@
+/*
+ * A report as text: the title of the metric, the table (report_columns.c), histograms, the lines
+ * below it. The first lines are those of summary.h.
+ */
 #include "answer/next_command.h"
 #include "base/say.h"
 #include "base/text.h"

@@ -1,5 +1,6 @@
 /*
- * style: what the output's destination can show.
+ * style: what the output's destination can show: width, colours, UTF-8. cli/terminal.c finds it
+ * out; here are the colours themselves.
  */
 #ifndef TIDE_ANSWER_STYLE_H
 #define TIDE_ANSWER_STYLE_H

@@ -1,6 +1,8 @@
 /*
  * summary: the first lines of every text report: what ran, what it did, how complete the recording
  * is. At most SUMMARY_LINES lines. What was lost, cut off, unknown or ignored is always among them.
+ * summary.c puts them in order; summary_program.c, summary_flaws.c, summary_left_out.c and
+ * summary_arenas.c write them.
  */
 #ifndef TIDE_ANSWER_SUMMARY_H
 #define TIDE_ANSWER_SUMMARY_H

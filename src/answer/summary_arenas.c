@@ -1,3 +1,6 @@
+/*
+ * The lines of a summary about CPython's memory for small objects (model/arenas_at.h).
+ */
 #include "base/say.h"
 #include "model/arenas_at.h"
 #include "answer/summary.h"

@@ -1,3 +1,7 @@
+/*
+ * `tidemark run`. Its options are in run_options.c; collect/session/session.h records;
+ * run_summary.c prints the closing lines.
+ */
 #include "cli/commands.h"
 
 #include <stdio.h>

@@ -2,6 +2,8 @@
  * cpu_source: how `run --cpu` samples CPU time: by the kernel's perf events, or by timers in the
  * program (record/cpu_timer.h), which need no permission and see Python frames.
  *
+ * What perf opens is decided by collect/sampling/perf.h.
+ *
  * --cpu may be given several times: a number, 'wall', 'timer' and 'perf' each add to the request.
  */
 #ifndef TIDE_CLI_CPU_SOURCE_H

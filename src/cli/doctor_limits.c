@@ -1,3 +1,7 @@
+/*
+ * The checks of `tidemark doctor` that are about limits: address space, descriptors, locked memory,
+ * cgroups, disk space. cmd_doctor.c has the list of checks.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * The checks of `tidemark doctor` that are about permissions: socket, shared memory, perf events,
+ * ptrace. cmd_doctor.c has the list of checks.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,6 @@
 /*
- * metric_limits: the --limit of `view` and `history`, and the exit status that it gives.
+ * metric_limits: the --limit of `view` and `history`, and the exit status that it gives. How a
+ * limit is written and compared is decided by view/metric_limit.h.
  */
 #ifndef TIDE_CLI_METRIC_LIMITS_H
 #define TIDE_CLI_METRIC_LIMITS_H

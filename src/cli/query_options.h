@@ -2,6 +2,8 @@
  * query_options: the options that every command which looks at a profile takes, parsed into a
  * query.
  *
+ * What the options mean is decided in src/model (query.h names the files).
+ *
  * A command calls query_options_parse with its own name and help; its own further options are given
  * as a table and come back through a callback. FILE may stand before or after the options.
  *

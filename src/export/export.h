@@ -4,7 +4,8 @@
  * Each format is one file of this folder with one function, which puts the question to the
  * recording and appends to `out`. The table says what the format always loses. What it loses of a
  * particular recording goes to `notes`, one line each, and the command prints these on stderr.
- * Numbers are those of the commands: nothing is counted here.
+ * Numbers are those of the commands: nothing is counted here. formats.c has the table, notes.c the
+ * notes, stack_table.h the values.
  *
  * Ownership: everything is borrowed for the call.
  */

@@ -1,3 +1,7 @@
+/*
+ * The table of the formats of `tidemark export`, and what several formats share. Each format is in
+ * a file of its own.
+ */
 #include <errno.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
  * The order is total, so the same profile gives the same output every time: larger changes first
  * (without sign), then by names.
  *
+ * The columns in which they are printed are in answer/report_columns.c.
+ *
  * Ownership: texts are borrowed from the frame table and the profile; answer_rows_release frees the
  * arrays.
  */

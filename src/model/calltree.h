@@ -6,6 +6,9 @@
  * each site is moved to the innermost call that is charged for it (neither the allocator itself
  * nor, by default, std:: internals).
  *
+ * Which stacks count is decided by stack_filter.h and suppress_match.h, which frames are dropped by
+ * frames.h, how calls become rows by aggregate.h and joined_tree.h.
+ *
  * Invariant: call 0 is the root and no frame; calls are in preorder, so parent[c] < c, the calls
  * below c follow it directly, and one backward pass adds up subtrees. Ownership: borrows the frame
  * table; call_tree_release frees the rest.

@@ -9,6 +9,8 @@
  * - lines by function, file name without folder, and number
  * - files by path; then by name without folder, if each side has only one left with this name
  *
+ * Larger changes come first. answer/diff_columns.c has the columns, answer/diff_text.c the text.
+ *
  * If one recording does not have what is asked for (no such thread, say), its values are zero and
  * `missing` says why. It is an error if neither has it, or if one did not measure the metric.
  *

@@ -7,7 +7,8 @@
  * * period. The 95 % interval here uses that bound: it has all true values for which the estimate
  * is within 1.96 standard deviations. So it covers the truth in at least about 95 % of cases. It is
  * as tight as possible for small blocks, and too wide for those larger than the period. It depends
- * on the figure alone, so every command gives the same interval.
+ * on the figure alone, so every command gives the same interval. The weight itself is decided by
+ * wire/weights.h.
  */
 #ifndef TIDE_MODEL_ESTIMATE_H
 #define TIDE_MODEL_ESTIMATE_H

@@ -1,6 +1,9 @@
 /*
  * function_name: reads demangled function names (C++, Rust, C) well enough to find the name itself.
  *
+ * Here it is decided which functions are allocators and which are std:: internals; calltree.c
+ * decides what is charged instead of them.
+ *
  * It is not a parser of C++: it only finds the qualified name between a return type and the
  * arguments, and knows the few names that reports treat specially. Any text is accepted. No state,
  * no allocation except the strbuf of name_shorten.

@@ -3,7 +3,7 @@
  *
  * A recording of tidemark's own has all figures; an imported one lists what it lacks
  * (profile.imported.unknown). Each check returns 0, or -ENODATA and a sentence that names the tool
- * and what that tool does not record.
+ * and what that tool does not record. answer/imported.h prints the origin of such a recording.
  */
 #ifndef TIDE_MODEL_IMPORTED_H
 #define TIDE_MODEL_IMPORTED_H

@@ -6,9 +6,10 @@
  * resident memory, a summary of the heap alone is misleading.
  *
  * The figures are of the moment at which resident memory was highest: of a footprint, which counted
- * this memory, or of a stamp. At a stamp only anonymous memory counts, less the heap and what the
- * nearest footprint explains otherwise: not mapped files, and not address space that was only
- * reserved. CPython's arenas are reported elsewhere (model/arenas_at.h) and left out here.
+ * this memory page by page, or of a stamp, a reading of RSS and other sizes. At a stamp only
+ * anonymous memory counts, less the heap and what the nearest footprint explains otherwise: not
+ * mapped files, and not address space that was only reserved. CPython's arenas are reported
+ * elsewhere (model/arenas_at.h) and left out here.
  */
 #ifndef TIDE_MODEL_MAPPED_BY_H
 #define TIDE_MODEL_MAPPED_BY_H

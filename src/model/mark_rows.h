@@ -1,6 +1,6 @@
 /*
  * mark_rows: the marks of a process as rows of a table, numbered within their label, with their
- * values; if wanted, with the collector's own stamps in between.
+ * values; if wanted, with the readings that the collector took in between (stamps).
  *
  * Ownership: rows borrow from recording and profile; mark_rows_release frees the rest.
  */

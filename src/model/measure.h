@@ -1,6 +1,9 @@
 /*
  * measure: for each site, the value of a metric in a window of time; and the totals of a process.
  *
+ * What a metric adds up is decided here (formula_of); which moments it is measured between by
+ * moment.h, which stacks count by stack_filter.h. A site is one (stack, thread, domain).
+ *
  * A value is an amount (bytes, or the metric's own unit) and a count. Both are signed, because a
  * difference may be negative. `largest` is the only metric whose values combine by maximum instead
  * of sum; value_join does this.

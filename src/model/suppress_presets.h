@@ -2,6 +2,8 @@
  * suppress_presets: memory that is never the user's fault: what the loader, the C and C++ libraries
  * and big frameworks allocate once and keep until the end.
  *
+ * The list is in suppress_presets.c; suppress_match.h decides whether a stack matches.
+ *
  * Each rule is narrow: it names the library whose code allocates, and every frame from there to the
  * function that explains it belongs to that library. So what a user's constructor allocates below
  * the loader, or a user's callback below a framework, is never hidden.

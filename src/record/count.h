@@ -1,8 +1,9 @@
 /*
  * count: what each allocation and free changes: the account of its stack, the total of the process
  * (heap_peak.h), and the block index (block_index.h). event.c inlines these functions; fast_path.h
- * has the most frequent case, count.c the rare cases, count_weighed.c those of run --sample.
- * [malloc-free], no lock. Call these between thread_enter() and thread_leave().
+ * has the most frequent case, count.c the rare cases, count_weighed.c those of run --sample. The
+ * same functions decide what counts as temporary. [malloc-free], no lock. Call these between
+ * thread_enter() and thread_leave().
  */
 #ifndef TIDE_RECORD_COUNT_H
 #define TIDE_RECORD_COUNT_H

@@ -1,5 +1,8 @@
-/* From a hook's call to what is counted or reported: the stack, its number, the account or
- * record. */
+/*
+ * From a hook's call to what is counted or reported: the stack (unwind/walk.h), its number
+ * (stack_tree.h), the account (count.h) or the record in the ring (ring.c). Which allocations run
+ * --sample records is decided by alloc_sample.c.
+ */
 #include <sys/syscall.h>
 
 #include "record/stack_tree.h"

@@ -1,4 +1,4 @@
-/* Threads that begin, and that take a name. */
+/* Threads that begin, and that take a name (thread.c; Python's names: python_thread_name.c). */
 #include <pthread.h>
 #include <string.h>
 

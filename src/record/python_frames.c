@@ -1,3 +1,7 @@
+/*
+ * Reads the chain of Python frames of a thread, and reuses those that have not changed. python.h
+ * describes it; python_layout.c has the offsets.
+ */
 #include "record/libc.h"
 #include "record/python.h"
 

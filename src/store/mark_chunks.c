@@ -1,3 +1,6 @@
+/*
+ * Stamps (readings of the sizes of a process), marks and their values as bytes (docs/FORMAT.md).
+ */
 #include "store/chunk_table.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * A process, its threads, loaded files and inherited memory as bytes (docs/FORMAT.md).
+ */
 #include "store/chunk_table.h"
 
 #include <stdlib.h>

@@ -5,10 +5,15 @@
  * (store/writer.h) and the reader (store/reader.h) move these structures to and from a file. They
  * are plain data without behaviour; src/model answers questions about them.
  *
+ * Words that are used everywhere: a *site* is one (stack, thread, domain), the place at which
+ * something is counted; a *stamp* is one reading of the sizes of a process (RSS and others); a
+ * *footprint* is the account of what resident pages consist of; a *capture* is the list of mappings
+ * at a moment.
+ *
  * The central part is the interval log. Time is divided into intervals. For each interval and each
- * site at which something happened in it, there is one row of counts (enum column). A site is one
- * (stack, thread, domain). The sum of the rows of all intervals up to a moment is every total at
- * that moment; the difference between two moments is the sum over the intervals between them.
+ * site at which something happened in it, there is one row of counts (enum column). The sum of the
+ * rows of all intervals up to a moment is every total at that moment; the difference between two
+ * moments is the sum over the intervals between them.
  *
  * Ownership: recording_free releases everything that the reader allocated.
  */

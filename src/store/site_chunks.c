@@ -1,3 +1,6 @@
+/*
+ * Sites and the rows of their intervals as bytes (docs/FORMAT.md); rows.h packs one interval.
+ */
 #include "store/chunk_table.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * The tree of stacks, and the frames of its addresses, as bytes (docs/FORMAT.md).
+ */
 #include "store/chunk_table.h"
 
 #include <stdlib.h>

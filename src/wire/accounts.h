@@ -3,10 +3,11 @@
  * of the block index, which is in the program's own memory.
  *
  * An account has what one thread did with the blocks of one stack. Only that thread writes to it.
- * Its counters begin anew with each row: when the tick has advanced, the thread writes a row for
- * each changed account into its ring. So the rows of an interval are exactly what happened before
- * its end. What is not in a row yet is read from the account itself. What a thread frees of another
- * thread's blocks is in an account of its own, whose `node` is the number of the other account.
+ * Its counters begin anew with each row: when the tick (layout.h) has advanced, the thread writes a
+ * row for each changed account into its ring. So the rows of an interval are exactly what happened
+ * before its end. What is not in a row yet is read from the account itself. What a thread frees of
+ * another thread's blocks is in an account of its own, whose `node` is the number of the other
+ * account.
  *
  * Nearly every account has blocks of one size only, for which numbers of blocks say everything. At
  * the first block of another size, or with another slack, the thread adds a wire_amounts, which

@@ -3,9 +3,10 @@
  *
  * Time is divided into eras, finer than intervals; a block stores the number of its era. An era
  * ends after a millisecond, or earlier where an interval ends, so that it is always inside one
- * interval, whichever intervals are merged later. Old eras are merged until each lasts a small
- * share of its age, so there are few eras however long the run is. The number of an era that was
- * merged stands for the last known era before it, which is in the same interval.
+ * interval, whichever intervals are merged later. The program stores the number with each block
+ * (wire/accounts.h); interval_log.h decides how long intervals are. Old eras are merged until each
+ * lasts a small share of its age, so there are few eras however long the run is. The number of an
+ * era that was merged stands for the last known era before it, which is in the same interval.
  */
 #ifndef TIDE_COLLECT_COUNTING_ERAS_H
 #define TIDE_COLLECT_COUNTING_ERAS_H

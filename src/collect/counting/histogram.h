@@ -3,8 +3,9 @@
  *
  * Only counts that cannot be derived are kept, in cells for some buckets of a site: sizes, as soon
  * as one is not in the bucket of the site's first block, and lifetimes that the ledger does not
- * count itself. Most sites have no cell at all. An allocation that is in no cell is in the bucket
- * of the first block; a free that is in no cell is in the bucket of the shortest lifetimes. Not
+ * count itself. (A cell is a short array of counts.) Most sites have no cell at all. An allocation
+ * that is in no cell is in the bucket of the first block; a free that is in no cell is in the
+ * bucket of the shortest lifetimes. The limits of the buckets are in store/buckets.h. Not
  * thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_HISTOGRAM_H

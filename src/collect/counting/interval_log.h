@@ -3,7 +3,8 @@
  *
  * Intervals start short. When there are too many of them, or too many rows in them, neighbours are
  * merged and the length doubles, so memory depends on the number of sites and not on the length of
- * the run. Rows are held packed (store/rows.h). The end of an interval at a mark is kept.
+ * the run. Rows are held packed (store/rows.h). The end of an interval at a mark is kept. When an
+ * interval ends is decided in target.c (target_boundary) and read_rings.c.
  */
 #ifndef TIDE_COLLECT_COUNTING_INTERVAL_LOG_H
 #define TIDE_COLLECT_COUNTING_INTERVAL_LOG_H

@@ -1,6 +1,6 @@
 /*
  * ledger: what each site has allocated and freed, in this interval and in total; and the peak. A
- * site is one (stack, thread, domain).
+ * site is one (stack, thread, domain): the place at which something is counted.
  *
  * For the heap of a recorded program, the ledger receives rows of counters. For everything else
  * (mappings, pools, imports), it receives every allocation and free, in order.

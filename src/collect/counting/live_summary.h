@@ -1,7 +1,7 @@
 /*
  * live_summary: the blocks that are live at a moment, summed up by site, interval of allocation and
- * reach. Intervals may still be merged later, so a row has the tick of its interval instead of its
- * index until live_summary_finish.
+ * reach (what points to them: leakscan/reachability.h). Intervals may still be merged later, so a
+ * row has the tick of its interval instead of its index until live_summary_finish.
  */
 #ifndef TIDE_COLLECT_COUNTING_LIVE_SUMMARY_H
 #define TIDE_COLLECT_COUNTING_LIVE_SUMMARY_H

@@ -1,7 +1,9 @@
 /*
- * marks: moments with a name. A mark advances the tick, so it ends an interval, whose rows then
- * give the exact state at the mark. If another thread reports the new tick first, the interval is
- * closed before the mark itself is read; the tick shows which interval belongs to the mark.
+ * marks: moments with a name. A mark advances the tick, the number of the interval that is open
+ * now, so it ends an interval, whose rows then give the exact state at the mark. If another thread
+ * reports the new tick first, the interval is closed before the mark itself is read; the tick shows
+ * which interval belongs to the mark. The program sets marks in record/api.c and record/mark_on.c;
+ * how they are numbered and shown is decided by model/mark_rows.h.
  */
 #ifndef TIDE_COLLECT_COUNTING_MARKS_H
 #define TIDE_COLLECT_COUNTING_MARKS_H

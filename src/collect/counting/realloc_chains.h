@@ -16,7 +16,8 @@
  * Nothing is kept for a block that does not grow. The chain of a block is found by its address in a
  * table of fixed size: 16,384 chains are followed at a time. The table has sets of two chains. If a
  * set is full, the chain that has not grown for the longest time is dropped; it begins anew if it
- * grows again. The whole chain is counted at the site at which it first grew. Not thread-safe.
+ * grows again. The whole chain is counted at the site at which it first grew. What is listed is
+ * decided by analyse/realloc_chains.h. Not thread-safe.
  */
 #ifndef TIDE_COLLECT_COUNTING_REALLOC_CHAINS_H
 #define TIDE_COLLECT_COUNTING_REALLOC_CHAINS_H

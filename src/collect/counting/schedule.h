@@ -1,4 +1,7 @@
-/* schedule: when a process is read again, on the clock of the process. */
+/*
+ * schedule: when a process is read again, on the clock of the process. How often is decided by
+ * whoever reads: resident/process_sizes.c, maps.c, footprint.c and python_arenas.c.
+ */
 #ifndef TIDE_COLLECT_COUNTING_SCHEDULE_H
 #define TIDE_COLLECT_COUNTING_SCHEDULE_H
 

@@ -1,6 +1,7 @@
 /*
  * threads: the threads of a target. The collector learns of a thread by the thread's own events, or
- * by the kernel's samples of it.
+ * by the kernel's samples of it. Names of Python threads are read in the program
+ * (record/python_thread_name.c).
  */
 #ifndef TIDE_COLLECT_COUNTING_THREADS_H
 #define TIDE_COLLECT_COUNTING_THREADS_H

@@ -1,5 +1,6 @@
 /*
- * untouched: large blocks that were never written to, as the program saw when it freed them.
+ * untouched: large blocks that were never written to, as the program saw when it freed them:
+ * record/untouched.c decides which blocks are examined and what counts as untouched.
  */
 #ifndef TIDE_COLLECT_COUNTING_UNTOUCHED_H
 #define TIDE_COLLECT_COUNTING_UNTOUCHED_H

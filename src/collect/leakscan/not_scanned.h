@@ -1,5 +1,6 @@
 /*
- * not_scanned: explains in one sentence why the last blocks of a process were not scanned.
+ * not_scanned: explains in one sentence why the last blocks of a process were not scanned. Whether
+ * a scan takes place is decided in session/requests.c and scan.c.
  */
 #ifndef TIDE_COLLECT_LEAKSCAN_NOT_SCANNED_H
 #define TIDE_COLLECT_LEAKSCAN_NOT_SCANNED_H

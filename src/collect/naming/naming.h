@@ -1,5 +1,6 @@
 /*
- * naming: finds functions and lines for the addresses of a recording while it runs.
+ * naming: finds functions and lines for the addresses of a recording while it runs. How a name and
+ * a line are found in a file is decided by src/symbol (symbolizer.h).
  *
  * Addresses are looked up as they turn up (resolver.h), so that little is left to do at the end.
  * Results are kept by file and address in the file: processes that run the same program share them.

@@ -1,7 +1,7 @@
 /*
  * map_facts: what the collector knows about a process's mappings that the kernel does not say:
  * which are the recorder's, which hold a thread's stack or live heap blocks, which are the zeroed
- * data of a file.
+ * data of a file. store/mapping_kinds.h derives the kind of a mapping from these facts.
  */
 #ifndef TIDE_COLLECT_RESIDENT_MAP_FACTS_H
 #define TIDE_COLLECT_RESIDENT_MAP_FACTS_H

@@ -6,7 +6,8 @@
  * longer a capture takes, so the periodic ones take at most 1 % of the time. At most CAPTURES_ROOM
  * mappings are kept in all: if there are more, every second capture is dropped. Mappings of the
  * recorder are marked, and so are those that hold live heap blocks or the stack of a thread. A
- * process that the collector may not read has no captures.
+ * process that the collector may not read has no captures. Which kind a mapping is (heap, stack,
+ * file, ...) is decided by store/mapping_kinds.h.
  */
 #ifndef TIDE_COLLECT_RESIDENT_MAPS_H
 #define TIDE_COLLECT_RESIDENT_MAPS_H

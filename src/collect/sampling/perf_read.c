@@ -1,3 +1,6 @@
+/*
+ * Reads the records of the rings that perf.c has opened, merged in the order of time.
+ */
 #include "collect/sampling/perf.h"
 
 #include <linux/perf_event.h>

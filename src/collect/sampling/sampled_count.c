@@ -1,3 +1,7 @@
+/*
+ * What the kernel itself counted (CPU time, page faults of a process), and what one sample stands
+ * for.
+ */
 #include "collect/sampling/samples_state.h"
 
 #include <time.h>

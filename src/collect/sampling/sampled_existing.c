@@ -1,3 +1,7 @@
+/*
+ * Processes that existed before the recording: what the kernel did not report about them is read
+ * from /proc.
+ */
 #include "collect/sampling/samples_state.h"
 
 #include <dirent.h>

@@ -1,3 +1,7 @@
+/*
+ * Page faults: joined with their stacks, and counted. fault_owners.h finds who allocated the
+ * memory, touched_pages.h how much became resident.
+ */
 #include "collect/sampling/samples_state.h"
 
 #define LONE_MAX 4096 /* per thread, how many faults may wait for their stacks */

@@ -1,3 +1,6 @@
+/*
+ * Processes and threads, as the kernel reports them: when they begin, fork, execute, map and end.
+ */
 #include "collect/sampling/samples_state.h"
 
 #include <stdio.h>

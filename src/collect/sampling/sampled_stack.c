@@ -1,3 +1,7 @@
+/*
+ * From registers and a copy of the stack to a node of the tree (counting/sampled_tree.h);
+ * unwind/copied_stack.h unwinds.
+ */
 #include "collect/sampling/samples_state.h"
 
 #include <stddef.h>

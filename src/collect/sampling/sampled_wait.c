@@ -1,3 +1,7 @@
+/*
+ * Time off the processor: waiting, or ready to run (run --cpu=wall). waiting_threads.h finds where
+ * a thread waits if the kernel gives no stack.
+ */
 #include "collect/sampling/samples_state.h"
 
 #define EXAMINE_AFTER_NS 1000000 /* threads that are off the processor for longer are examined */

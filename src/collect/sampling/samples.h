@@ -12,6 +12,9 @@
  * that the same thread had before, or has next, at the same instruction with the same stack
  * pointer. Copies become smaller when stacks are seen to be shallow.
  *
+ * How often and what the kernel samples is decided by perf.h, and whether perf or a timer is used
+ * by cli/cpu_source.h; samples_state.h lists the files.
+ *
  * Threads: the session's one thread.
  */
 #ifndef TIDE_COLLECT_SAMPLING_SAMPLES_H

@@ -1,5 +1,6 @@
 /*
- * attach_checks: whether tidemark can attach to a process, and if not, why not.
+ * attach_checks: whether tidemark can attach to a process, and if not, why not. The attach itself
+ * is in collect/attach/inject.h.
  */
 #ifndef TIDE_COLLECT_SESSION_ATTACH_CHECKS_H
 #define TIDE_COLLECT_SESSION_ATTACH_CHECKS_H

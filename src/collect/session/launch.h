@@ -1,6 +1,7 @@
 /*
  * launch: starts the program. If its heap is to be recorded, libtidemark.so is preloaded before
- * whatever is preloaded already.
+ * whatever is preloaded already. Whether the program can be recorded at all is decided by
+ * executable.h.
  */
 #ifndef TIDE_COLLECT_SESSION_LAUNCH_H
 #define TIDE_COLLECT_SESSION_LAUNCH_H

@@ -1,6 +1,7 @@
 /*
  * not_recorded: finds out what is missing in a recording, and why, and adds notes about it to the
- * profiles. A recording that is empty or lacks a process must say so.
+ * profiles. model/not_recorded.h decides what follows for answers, answer/notes.h prints the notes.
+ * A recording that is empty or lacks a process must say so.
  *
  * This module finds
  * - processes that recorded nothing; the program file shows the likely reason (executable.h)

@@ -6,7 +6,8 @@
  *
  * The file is written under a temporary name in the same folder and then renamed, so a failed write
  * never destroys an older file. Only its owner can read it. Links and files that another user may
- * have put there are neither followed nor overwritten.
+ * have put there are neither followed nor overwritten. The default of -o is in
+ * cli/record_options.h.
  */
 #ifndef TIDE_COLLECT_SESSION_OUTPUT_H
 #define TIDE_COLLECT_SESSION_OUTPUT_H

@@ -2,6 +2,8 @@
  * packing: turns the tables of a process that has ended into the chunks of the file (struct packed
  * of collect/counting/target.h), so that it takes little more memory than it will take there.
  *
+ * store/writer.h decides the bytes; saving.c and snapshots.c decide when a file is written.
+ *
  * Threads: one. packing_write may use another for the names, which has ended when it returns.
  */
 #ifndef TIDE_COLLECT_SESSION_PACKING_H
