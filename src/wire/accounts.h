@@ -204,8 +204,8 @@ static_assert(sizeof(struct wire_wide) == 24, "wire ABI");
 /*
  * A small slot: account 26 bits, era 22, slack 8, and 8 that identify the block: bits 3 to 7 of
  * what it takes (usable size plus spacing), and 3 to 5 of its address; those from the granule on
- * follow from the slot. In a slot with a stored size, these 16 bits are the size and the usable size
- * (wire_stored_low).
+ * follow from the slot. In a slot with a stored size, these 16 bits are the size and the usable
+ * size (wire_stored_low).
  */
 #define WIRE_SLOT_ACCOUNT(w)          ((uint32_t)((w) >> 38))
 #define WIRE_SLOT_ERA(w)              ((uint32_t)((w) >> 16) & WIRE_ERA_MOST)
