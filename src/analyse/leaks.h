@@ -10,7 +10,7 @@
  * The time of an allocation is known by its interval. So --since is exact at marks, and --older
  * keeps only blocks that are certainly that old.
  *
- * What is lost was decided by the collector (collect/leakscan/lost_blocks.c); here it is only
+ * What is lost was decided by the collector (collect/leakscan/reachability.c); here it is only
  * grouped and ordered. answer/leaks_text.c has the text; `findings` reports leaks by
  * detect_leaks.c.
  *

@@ -5,11 +5,20 @@
 #include <string.h>
 #include <strings.h>
 
+double decimal_parse(const char *text, char **end)
+{
+    bool is_decimal = text[0] && strchr("0123456789.", text[0]) && (text[1] | 0x20) != 'x';
+    if (is_decimal)
+        return strtod(text, end);
+    *end = (char *)(uintptr_t)text;
+    return 0;
+}
+
 bool amount_parse(const char *text, int64_t *bytes)
 {
     static const char letters[] = "kmgt";
     char *end;
-    double value = strtod(text, &end), unit = 1;
+    double value = decimal_parse(text, &end), unit = 1;
     if (end == text || !(value >= 0))
         return false;
     end += strspn(end, " ");
@@ -36,10 +45,8 @@ bool duration_parse(const char *text, double *ns)
         double ns;
     } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},  {"ns", 1},
                  {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
-    if (!text[0] || !strchr("0123456789.", text[0]))
-        return false;
     char *end;
-    double value = strtod(text, &end);
+    double value = decimal_parse(text, &end);
     if (end == text || !isfinite(value))
         return false;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)

@@ -1,5 +1,6 @@
 /*
- * parse_amount: reads sizes and durations as people write them: 4096, 64K, 1.5 GB; 300ms, 2m.
+ * parse_amount: reads numbers, sizes and durations as people write them: 4096, 64K, 1.5 GB; 300ms,
+ * 2m.
  *
  * Moments of a run, such as 50% or the name of a mark, are read by model/moment.h. base/units.h
  * prints sizes and times.
@@ -9,6 +10,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Reads a number of digits, with a decimal point or an exponent, and sets *end to what follows. It
+ * does not read signs, spaces, hexadecimal digits, "nan" or "inf", as strtod does: then *end is
+ * `text`. */
+double decimal_parse(const char *text, char **end);
 
 /* K, KiB, M, MiB, ... are powers of 1,024; kB, MB, ... of 1,000. false: something else. */
 bool amount_parse(const char *text, int64_t *bytes);

@@ -15,6 +15,7 @@
 #include "model/sample_sums.h"
 #include "answer/json_parts.h"
 #include "answer/summary.h"
+#include "base/parse_amount.h"
 #include "base/units.h"
 
 enum {
@@ -114,7 +115,7 @@ static int take(void *context, int val, const char *argument, struct err *err)
         w->title = argument;
         return 0;
     case OPT_MIN_WIDTH:
-        w->min_width = strtod(argument, &end);
+        w->min_width = decimal_parse(argument, &end);
         w->min_width_given = true;
         if (end == argument || *end || !(w->min_width >= 0 && w->min_width <= 1200))
             return err_set(err, -EINVAL,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse_amount.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "collect/session/executable.h"
@@ -14,7 +15,7 @@
 bool cpu_hz_parse(const char *text, double *hz)
 {
     char *end;
-    *hz = strtod(text, &end);
+    *hz = decimal_parse(text, &end);
     return *text && !*end && *hz >= 1 && *hz <= 10000;
 }
 

@@ -32,7 +32,7 @@ static int take_size(const char *option, const char *text, int64_t *bytes, struc
 static int take_time(const char *text, uint64_t *ns, struct err *err)
 {
     char *end;
-    double value = strtod(text, &end); /* seconds, as in ThreadGraph, or a duration */
+    double value = decimal_parse(text, &end); /* seconds, as in ThreadGraph, or a duration */
     if (end != text && !*end && value >= 0 && value < 1e9) {
         *ns = (uint64_t)(value * 1e9);
         return 0;

@@ -8,6 +8,7 @@
 
 #include "model/answer.h"
 #include "model/combined_profile.h"
+#include "base/parse_amount.h"
 #include "base/units.h"
 #include "cli/options.h"
 #include "store/held_recordings.h"
@@ -95,7 +96,7 @@ static int take_top(struct query_options *o, const char *text, struct err *err)
 static int take_min(struct query_options *o, const char *text, struct err *err)
 {
     char *end;
-    double percent = strtod(text, &end);
+    double percent = decimal_parse(text, &end);
     if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 100))
         return err_set(err, -EINVAL, "--min '%s' is not a percentage from 0 to 100", text);
     o->query.min_percent = percent;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse_amount.h"
+
 static int take_output(struct session_options *o, const char *value, struct err *err)
 {
     if (strcmp(value, "-") == 0)
@@ -19,7 +21,7 @@ static int take_output(struct session_options *o, const char *value, struct err 
 static int take_interval(struct session_options *o, const char *value, struct err *err)
 {
     char *end;
-    double ms = strtod(value, &end);
+    double ms = decimal_parse(value, &end);
     if (*end || !(ms >= 1 && ms <= 3.6e6))
         return err_set(err, -EINVAL, "--interval takes milliseconds, 1 or more, not '%s'", value);
     o->interval_ns = (uint64_t)(ms * 1e6);

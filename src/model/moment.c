@@ -60,9 +60,7 @@ static bool parse_time(const char *word, uint64_t duration_ns, double *ns)
     char *end;
     if (duration_parse(word, ns))
         return true;
-    if (!word[0] || !strchr("0123456789.", word[0]))
-        return false;
-    double value = strtod(word, &end);
+    double value = decimal_parse(word, &end);
     *ns = value / 100 * (double)duration_ns;
     return end != word && isfinite(value) && strcmp(end, "%") == 0;
 }

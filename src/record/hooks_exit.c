@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/python.h"
 #include "record/recorder.h"
 
 typedef int main_function(int, char **, char **);
@@ -99,9 +100,17 @@ void exit_python_ends(void)
     atomic_fetch_and(&reported, ~(1u << WIRE_EXIT_PYTHON)); /* it may begin anew, and end again */
 }
 
+/* An interpreter that was never told to end is intact, as in a program that only embeds Python. */
+static bool python_is_torn_down(void)
+{
+    if (thread_enter()) /* so that the thread has a state, and can ask */
+        thread_leave();
+    return python_has_ended();
+}
+
 static void begins(void)
 {
-    if (!atomic_load(&recorder.python) || !has_other_threads())
+    if (!atomic_load(&recorder.python) || !has_other_threads() || !python_is_torn_down())
         exiting(WIRE_EXIT_BEGINS);
 }
 

@@ -67,7 +67,7 @@ void nested_ranges_flatten(struct spans *s)
         vec_shrink(s, s->count);
 }
 
-const struct span *spans_from(const struct spans *s, uint64_t address)
+const struct span *nested_ranges_from(const struct spans *s, uint64_t address)
 {
     size_t at;
     BISECT(at, s->count, s->items[at].high <= address);
@@ -76,7 +76,7 @@ const struct span *spans_from(const struct spans *s, uint64_t address)
 
 const struct span *nested_ranges_find(const struct spans *s, uint64_t address)
 {
-    const struct span *found = spans_from(s, address);
+    const struct span *found = nested_ranges_from(s, address);
     return found && found->low <= address ? found : NULL;
 }
 

@@ -32,7 +32,7 @@ void nested_ranges_flatten(struct spans *s);
 const struct span *nested_ranges_find(const struct spans *s,
                                       uint64_t address); /* NULL: none covers it */
 /* The first piece that ends after `address`, whether it covers it or not; NULL: none. */
-const struct span *spans_from(const struct spans *s, uint64_t address);
+const struct span *nested_ranges_from(const struct spans *s, uint64_t address);
 void nested_ranges_release(struct spans *s);
 
 #endif

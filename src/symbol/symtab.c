@@ -141,7 +141,7 @@ static void symtab_fill_gaps(struct symtab *t, const struct spans *code)
         const struct span *section = nested_ranges_find(code, symbol->address);
         if (symbol->size_bytes || !section)
             continue;
-        const struct span *sized = spans_from(&t->spans, symbol->address);
+        const struct span *sized = nested_ranges_from(&t->spans, symbol->address);
         uint64_t end = section->high < next ? section->high : next;
         if (sized && sized->low < end)
             end = sized->low; /* the symbol is inside a sized one, and gets nothing */

@@ -13,7 +13,7 @@
 static bool parse_percent(const char *text, double *out)
 {
     char *end;
-    *out = strtod(text, &end);
+    *out = decimal_parse(text, &end);
     end += strspn(end, " ");
     return end != text && strcmp(end, "%") == 0 && *out >= 0 && *out <= 1e9;
 }

@@ -1,7 +1,8 @@
 /*
- * embeds_python LIBPYTHON ROUNDS [lingers]: in each round loads it, runs some Python, finalises and
- * unloads it; allocates 1,000 bytes with no Python about: once before, three times and in a thread
- * in each round. `lingers`: it is not unloaded, and a thread still waits when the program ends.
+ * embeds_python LIBPYTHON ROUNDS [lingers|stays]: in each round loads it, runs some Python, finalises
+ * and unloads it; allocates 1,000 bytes with no Python about: once before, three times and in a
+ * thread in each round. `lingers`: it is not unloaded, and a thread still waits when the program
+ * ends. `stays`: nor is it finalised.
  *
  * In Python, `in_python` allocates a block of 30,000 bytes in each round.
  */
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "known.h"
@@ -39,7 +41,7 @@ static void *find(void *library, const char *name)
     return f;
 }
 
-SITE static int embed(const char *path, int stays)
+SITE static int embed(const char *path, const char *how)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
@@ -59,9 +61,10 @@ SITE static int embed(const char *path, int stays)
                    "    m(size)\n"
                    "in_python(30000)\n");
     outside();
-    finalize();
+    if (strcmp(how, "stays") != 0)
+        finalize();
     outside();
-    if (!stays)
+    if (!*how)
         dlclose(library);
     outside();
     return code;
@@ -72,7 +75,7 @@ int main(int argc, char **argv)
     outside();
     for (int round = 0; argc > 2 && round < atoi(argv[2]); round++) {
         pthread_t thread;
-        if (embed(argv[1], argc > 3))
+        if (embed(argv[1], argc > 3 ? argv[3] : ""))
             return 1;
         pthread_create(&thread, NULL, in_thread, NULL);
         pthread_join(thread, NULL);

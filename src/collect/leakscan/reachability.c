@@ -7,159 +7,22 @@
 #include <unistd.h>
 
 #include "collect/leakscan/python_int.h"
+#include "collect/leakscan/reachability_table.h"
 #include "collect/proc/glibc_layout.h"
 #include "wire/layout.h"
 
-#define BUFFER    (1u << 20)          /* bytes read at a time */
-#define NEAR      256u                /* a smaller gap is read together with what is beside it */
-#define AREA_GAP  (UINT64_C(1) << 20) /* a larger gap between blocks ends an area */
+#define NEAR      256u        /* a smaller gap is read together with what is beside it */
 #define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
 #define BETWEEN   4096u       /* smaller blocks between roots are read together with the roots */
 #define LOOKAHEAD 32          /* lookups that wait for the cache at the same time */
-#define NONE      UINT32_MAX
 
-#define CELLS_LEAST 1024                /* cells of one area, at least */
-#define READERS     4                   /* threads that read blocks at the same time, at most */
-#define READ_BYTES  (UINT64_C(4) << 20) /* fewer are not worth another thread */
-#define READ_STACK  (1u << 20)          /* RLIMIT_STACK may be the program's own, and small */
-#define SHARES      64                  /* parts of the blocks; each is read by one thread */
-#define BLOCK_COST  100                 /* to read a block, in bytes that take as long */
+#define READERS    4                   /* threads that read blocks at the same time, at most */
+#define READ_BYTES (UINT64_C(4) << 20) /* fewer are not worth another thread */
+#define READ_STACK (1u << 20)          /* RLIMIT_STACK may be the program's own, and small */
+#define SHARES     64                  /* parts of the blocks; each is read by one thread */
+#define BLOCK_COST 100                 /* to read a block, in bytes that take as long */
 
-/* --- finding the block of an address ---------------------------------------------------------- */
-
-void reachability_add(struct reachability *f, uint64_t address, uint64_t size)
-{
-    *vec_push(&f->blocks) = (struct reachability_block){
-        .address = address, .size = size ? size : 1, .state = REACH_UNKNOWN};
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const struct reachability_block *x = a, *y = b;
-    return (x->address > y->address) - (x->address < y->address);
-}
-
-/* Sorts the blocks: several tables were added, one after the other. */
-static void put_in_order(struct reachability *f)
-{
-    struct reachability_block *b = f->blocks.items;
-    size_t n = f->blocks.count, kept = 0;
-    bool ordered = true;
-    for (size_t i = 1; i < n && ordered; i++)
-        ordered = b[i - 1].address < b[i].address;
-    if (ordered)
-        return;
-    qsort(b, n, sizeof *b, by_address);
-    for (size_t i = 0; i < n; i++)
-        if (!kept || b[kept - 1].address != b[i].address)
-            b[kept++] = b[i];
-        else if (b[kept - 1].size < b[i].size)
-            b[kept - 1] = b[i];
-    f->blocks.count = kept;
-}
-
-static uint64_t end_of(const struct reachability_block *b)
-{
-    return b->address + b->size;
-}
-
-/* Can the block be only the length field in front of the elements of an array? */
-static bool may_be_empty_array(const struct reachability_block *b)
-{
-    return b->size == 8 || (b->size == 16 && b->address % 16 == 0);
-}
-
-static void make_cells(struct reachability *f, struct reachability_area *a, uint32_t end)
-{
-    const struct reachability_block *b = f->blocks.items;
-    uint32_t next = a->first;
-    while (((a->end - a->start) >> a->shift) > (uint64_t)(end - a->first) * 2 + CELLS_LEAST)
-        a->shift++;
-    uint64_t cells = ((a->end - a->start - 1) >> a->shift) + 1;
-    a->first_cell = f->cells.count;
-    vec_reserve(&f->cells, f->cells.count + cells + 1);
-    for (uint64_t c = 0; c <= cells; c++) {
-        while (next < end && b[next].address < a->start + (c << a->shift))
-            next++;
-        *vec_push(&f->cells) = next;
-    }
-}
-
-void reachability_ready(struct reachability *f, reachability_read *read, void *context)
-{
-    f->read = read;
-    f->context = context;
-    f->buffer = xmalloc(BUFFER);
-    put_in_order(f);
-    f->rooted = xcalloc(f->blocks.count / 64 + 1, sizeof *f->rooted);
-    const struct reachability_block *b = f->blocks.items;
-    struct reachability_area a = {0};
-    uint64_t high = 0;
-    for (size_t i = 0; i < f->blocks.count; i++) {
-        if (i && b[i].address > a.end && b[i].address - a.end > AREA_GAP) {
-            make_cells(f, &a, (uint32_t)i);
-            *vec_push(&f->areas) = a;
-            a = (struct reachability_area){0};
-        }
-        if (!a.end)
-            a = (struct reachability_area){.start = b[i].address, .first = (uint32_t)i, .shift = 4};
-        /* One byte more: an array may begin there. */
-        a.end = end_of(&b[i]) >= a.end ? end_of(&b[i]) + 1 : a.end;
-        high = a.end > high ? a.end : high;
-    }
-    if (a.end) {
-        make_cells(f, &a, (uint32_t)f->blocks.count);
-        *vec_push(&f->areas) = a;
-        f->low = b[0].address;
-        f->span = high - f->low;
-    }
-}
-
-static const struct reachability_area *area_of(const struct reachability *f, uint64_t address)
-{
-    size_t at;
-    BISECT(at, f->areas.count, f->areas.items[at].end <= address);
-    const struct reachability_area *a = &f->areas.items[at];
-    return at < f->areas.count && a->start <= address ? a : NULL;
-}
-
-static const uint32_t *cell_of(const struct reachability *f, const struct reachability_area *a,
-                               uint64_t address)
-{
-    return &f->cells.items[a->first_cell + ((address - a->start) >> a->shift)];
-}
-
-/* The block that holds an address. *ended: the block that ends at the address, if it may be an
- * empty array. */
-static uint32_t block_in(const struct reachability *f, const struct reachability_area *a,
-                         const uint32_t *cell, uint64_t address, uint32_t *ended)
-{
-    const struct reachability_block *b = f->blocks.items;
-    /* First block after the address; branch-free search: no branch could be predicted. */
-    uint32_t low = cell[0];
-    for (uint32_t count = cell[1] - low; count;) {
-        uint32_t half = count / 2;
-        bool after = b[low + half].address <= address;
-        low += after ? half + 1 : 0;
-        count = after ? count - half - 1 : half;
-    }
-    uint32_t before = low > a->first ? low - 1 : NONE, found = before;
-    *ended = NONE;
-    if (before == NONE || address - b[before].address >= b[before].size)
-        found = NONE;
-    else if (address == b[before].address)
-        before = before > a->first ? before - 1 : NONE;
-    if (before != NONE && end_of(&b[before]) == address && may_be_empty_array(&b[before]))
-        *ended = before;
-    return found;
-}
-
-uint32_t reachability_find(const struct reachability *f, uint64_t address)
-{
-    const struct reachability_area *a = address - f->low < f->span ? area_of(f, address) : NULL;
-    uint32_t ended;
-    return a ? block_in(f, a, cell_of(f, a, address), address, &ended) : NONE;
-}
+#define SEEN_AGAIN REACHES /* a temporary state */
 
 /* --- reading words ---------------------------------------------------------------------------- */
 
@@ -365,8 +228,8 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
             s = f->next(f->context, s);
         if (s.start == end)
             break;
-        if (s.end - s.start > BUFFER)
-            s.end = s.start + BUFFER;
+        if (s.end - s.start > REACHABILITY_BUFFER)
+            s.end = s.start + REACHABILITY_BUFFER;
         f->read(f->context, &s, 1, buffer);
         take_words(f, &lookups, buffer, s.end - s.start, from, take, taker);
         lookups_finish(f, &lookups, take, taker);
@@ -407,8 +270,8 @@ static void between_add(struct between *n, uint64_t start, uint64_t end)
     start = (start + 7) & ~UINT64_C(7);
     if (start + 8 > end)
         return;
-    if (n->ranges.count &&
-        (start - vec_last(&n->ranges)->end > BETWEEN || end - n->ranges.items[0].start > BUFFER))
+    if (n->ranges.count && (start - vec_last(&n->ranges)->end > BETWEEN ||
+                            end - n->ranges.items[0].start > REACHABILITY_BUFFER))
         between_finish(n);
     if (end - start <= BETWEEN)
         *vec_push(&n->ranges) = (struct address_range){start, end};
@@ -471,7 +334,7 @@ static void note_share(struct notes *n)
             continue;
         }
         while (end < n->end && b[end].size <= LARGE && b[end].address < last + NEAR &&
-               end_of(&b[end]) - b[i].address <= BUFFER) {
+               end_of(&b[end]) - b[i].address <= REACHABILITY_BUFFER) {
             last = end_of(&b[end]) > last ? end_of(&b[end]) : last;
             end++;
         }
@@ -486,7 +349,7 @@ static void note_share(struct notes *n)
 static void *note_shares(void *notes)
 {
     struct reachability_notes *k = notes;
-    char *buffer = xmalloc(BUFFER);
+    char *buffer = xmalloc(REACHABILITY_BUFFER);
     for (unsigned i; (i = atomic_fetch_add(&k->next, 1)) < k->count;) {
         k->shares[i].buffer = buffer;
         note_share(&k->shares[i]);
@@ -558,6 +421,83 @@ void reachability_note(struct reachability *f)
     }
     free(k);
     f->notes = NULL;
+}
+
+/* Takes the blocks that roots point to. */
+static void take_rooted(struct reachability *f)
+{
+    for (size_t i = 0; i < f->ended.count; i++)
+        if (f->blocks.items[f->ended.items[i]].empty)
+            mark(f, f->ended.items[i]);
+    for (uint32_t i = 0; i < f->blocks.count; i++)
+        if (f->rooted[i / 64] >> i % 64 & 1) {
+            f->blocks.items[i].state = REACH_REACHABLE;
+            *vec_push(&f->found) = i;
+        }
+}
+
+#define NO_ROOT UINT64_MAX
+
+/* Takes the blocks in `found`, and everything that they lead to, from one state to another. If
+ * `root` is given, the number of the root replaces the index of each block's pointers, which is not
+ * needed again. */
+static void spread(struct reachability *f, unsigned from, unsigned to, uint64_t root)
+{
+    while (f->found.count) {
+        struct reachability_block *b = &f->blocks.items[f->found.items[--f->found.count]];
+        const uint32_t *pointers = &f->pointers.items[b->entry];
+        if (root != NO_ROOT)
+            b->root = root;
+        for (uint32_t i = 1; i <= pointers[0]; i++) {
+            uint32_t target = pointers[i] & ~REACHABILITY_PAST_END;
+            struct reachability_block *t = &f->blocks.items[target];
+            if (t->state == from && (target == pointers[i] || t->empty)) {
+                t->state = to & 0x7fff;
+                *vec_push(&f->found) = target;
+            }
+        }
+    }
+}
+
+/*
+ * Takes every block that no earlier block leads to as a candidate. Then visits the candidates in
+ * reverse order: one that no later candidate leads to is lost, as no earlier block leads to it
+ * either.
+ */
+static void classify_lost(struct reachability *f)
+{
+    VEC(uint32_t) firsts = {0};
+    for (uint32_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == REACH_UNKNOWN) {
+            f->blocks.items[i].state = REACH_INDIRECT;
+            *vec_push(&firsts) = i;
+            *vec_push(&f->found) = i;
+            spread(f, REACH_UNKNOWN, REACH_INDIRECT, NO_ROOT);
+        }
+    for (size_t k = firsts.count; k-- > 0;) {
+        struct reachability_block *b = &f->blocks.items[firsts.items[k]];
+        if (b->state == REACH_INDIRECT) {
+            b->state = REACH_LOST;
+            *vec_push(&f->found) = firsts.items[k];
+            spread(f, REACH_INDIRECT, SEEN_AGAIN, f->roots++);
+        }
+    }
+    for (size_t i = 0; i < f->blocks.count; i++)
+        if (f->blocks.items[i].state == SEEN_AGAIN)
+            f->blocks.items[i].state = REACH_INDIRECT;
+    vec_release(&firsts);
+}
+
+void reachability_run(struct reachability *f)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < f->blocks.count; i++) {
+        f->blocks.items[i].entry = at;
+        at += 1 + f->pointers.items[at];
+    }
+    take_rooted(f);
+    spread(f, REACH_UNKNOWN, REACH_REACHABLE, NO_ROOT);
+    classify_lost(f);
 }
 
 void reachability_release(struct reachability *f)

@@ -105,7 +105,7 @@ void reachability_note_begin(struct reachability *f);
 void reachability_note(struct reachability *f);
 /* The number of threads that read blocks of so many bytes. */
 unsigned reachability_threads(uint64_t bytes);
-/* Computes the state of every block (lost_blocks.c). Call it last. */
+/* Computes the state of every block. Call it last. */
 void reachability_run(struct reachability *f);
 /* The number of the block that holds an address; UINT32_MAX: none. */
 uint32_t reachability_find(const struct reachability *f, uint64_t address);

@@ -6,9 +6,9 @@
  * pages are known. For a forked process, only the pages that it has written to since the fork are
  * read (scan_forked.h).
  *
- * roots.h decides where pointers are looked for, reachability.h and lost_blocks.c what follows from
- * them, session/end_budget.h how long a scan at the end may take. Which losses are reported is
- * decided by analyse/leaks.h.
+ * roots.h decides where pointers are looked for, reachability.h what follows from them,
+ * session/end_budget.h how long a scan at the end may take. Which losses are reported is decided by
+ * analyse/leaks.h.
  *
  * scan_read stops the process, reads its memory and lets it continue. A process with one thread
  * waits for the collector anyway and need not be stopped. scan_finish then sums up the result,

@@ -1,0 +1,68 @@
+/*
+ * reachability_table: which block holds an address. Only reachability.c and reachability_table.c
+ * include this: the lookup is made for every word that may be a pointer.
+ *
+ * The blocks are in order of address, in areas without large gaps. A table of cells says how many
+ * blocks begin before each 2^n addresses of an area; in a cell there are few.
+ */
+#ifndef TIDE_COLLECT_LEAKSCAN_REACHABILITY_TABLE_H
+#define TIDE_COLLECT_LEAKSCAN_REACHABILITY_TABLE_H
+
+#include "base/vec.h"
+#include "collect/leakscan/reachability.h"
+
+#define NONE                UINT32_MAX
+#define REACHABILITY_BUFFER (1u << 20) /* bytes read at a time */
+
+static inline uint64_t end_of(const struct reachability_block *b)
+{
+    return b->address + b->size;
+}
+
+/* Can the block be only the length field in front of the elements of an array? */
+static inline bool may_be_empty_array(const struct reachability_block *b)
+{
+    return b->size == 8 || (b->size == 16 && b->address % 16 == 0);
+}
+
+static inline const struct reachability_area *area_of(const struct reachability *f,
+                                                      uint64_t address)
+{
+    size_t at;
+    BISECT(at, f->areas.count, f->areas.items[at].end <= address);
+    const struct reachability_area *a = &f->areas.items[at];
+    return at < f->areas.count && a->start <= address ? a : NULL;
+}
+
+static inline const uint32_t *cell_of(const struct reachability *f,
+                                      const struct reachability_area *a, uint64_t address)
+{
+    return &f->cells.items[a->first_cell + ((address - a->start) >> a->shift)];
+}
+
+/* The block that holds an address. *ended: the block that ends at the address, if it may be an
+ * empty array. */
+static inline uint32_t block_in(const struct reachability *f, const struct reachability_area *a,
+                                const uint32_t *cell, uint64_t address, uint32_t *ended)
+{
+    const struct reachability_block *b = f->blocks.items;
+    /* First block after the address; branch-free search: no branch could be predicted. */
+    uint32_t low = cell[0];
+    for (uint32_t count = cell[1] - low; count;) {
+        uint32_t half = count / 2;
+        bool after = b[low + half].address <= address;
+        low += after ? half + 1 : 0;
+        count = after ? count - half - 1 : half;
+    }
+    uint32_t before = low > a->first ? low - 1 : NONE, found = before;
+    *ended = NONE;
+    if (before == NONE || address - b[before].address >= b[before].size)
+        found = NONE;
+    else if (address == b[before].address)
+        before = before > a->first ? before - 1 : NONE;
+    if (before != NONE && end_of(&b[before]) == address && may_be_empty_array(&b[before]))
+        *ended = before;
+    return found;
+}
+
+#endif
