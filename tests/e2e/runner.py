@@ -25,7 +25,7 @@ from browser import Browser, Process
 TIMEOUT_S = 600  # for one that hangs: a busy machine needs ten times as long as a quiet one
 SKIPPED = "skipped: "
 # The files of `make check`: recording and every kind of answer, with exact numbers; nothing that takes long.
-QUICK = ("allocation_functions", "api", "diff", "findings", "focus", "layers", "leaks_command", "maps", "marks",
+QUICK = ("allocation_functions", "api", "diff", "findings", "stack_filter", "layers", "leaks_command", "maps", "marks",
          "marks_command", "moments", "peaks", "program_ends", "readable_output", "report", "run", "runner", "sizes",
          "stacks", "terminal", "threads", "threads_command")
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -34,8 +34,8 @@ static void test_sizes(void **state)
 static void test_nonsense(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"",     "x",   "-1",  "10X",    "10MX", "10Mib2",
-                                        "1e30", "nan", "inf", "10 M B", "K", "0x10", " 5", "+5"};
+    static const char *const wrong[] = {"",    "x",   "-1",     "10X", "10MX", "10Mib2", "1e30",
+                                        "nan", "inf", "10 M B", "K",   "0x10", " 5",     "+5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int64_t bytes;
         assert_false(amount_parse(wrong[i], &bytes));
@@ -55,7 +55,7 @@ static void test_durations(void **state)
         assert_true(duration_parse(known[i].text, &ns));
         assert_true(ns == known[i].ns);
     }
-    static const char *const wrong[] = {"",   "5",   "s",      "-1s", "5 s", "5S",   "5ss",
+    static const char *const wrong[] = {"",   "5",   "s",      "-1s", "5 s", "5S",    "5ss",
                                         "1d", "+1s", "1e999s", "nan", "inf", "event", "0x10s"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         double ns;
