@@ -1,5 +1,6 @@
 /*
- * moment: resolves the words of --at and --since to positions in the interval log.
+ * moment: resolves the words of --at and --since to positions in the interval log. measure.h
+ * decides what is summed up between two positions.
  *
  * A moment is a boundary between intervals: `intervals` whole intervals lie before it. A time or a
  * percentage is moved to the nearest boundary; time_ns is that boundary, asked_ns the original

@@ -5,6 +5,7 @@
  *   python_layout.c       offsets of the interpreter's structures, for each version
  *   python_frames.c       reads the thread's state and its chain of frames
  *   python_merge.c        merges native and Python frames into one stack
+ *   python_lines.c        from an instruction to its line
  *   python_code.c         reports the names of a code object to the collector, once
  *   python_thread_name.c  reads the Python name of the thread
  *

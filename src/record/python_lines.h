@@ -2,7 +2,7 @@
  * python_lines: finds the source line of an instruction of Python code. A code object has a table
  * for that, in one of three forms: increments of bytes and lines (up to 3.9), ranges with lines
  * (3.10, PEP 626), locations with columns (from 3.11 on). The table is read as if it were hostile:
- * any bytes give a number. [malloc-free]
+ * any bytes give a number. [malloc-free] python_frames.c decides which instruction a frame is at.
  */
 #ifndef TIDE_RECORD_PYTHON_LINES_H
 #define TIDE_RECORD_PYTHON_LINES_H

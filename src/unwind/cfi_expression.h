@@ -1,6 +1,7 @@
 /*
  * cfi_expression: evaluates DWARF expressions in call frame information. [malloc-free]
- * [async-signal-safe]. The number of operations is limited.
+ * [async-signal-safe]. The number of operations is limited. cfi.c reads the rules that have
+ * expressions, and slow_step.c applies them.
  */
 #ifndef TIDE_UNWIND_CFI_EXPRESSION_H
 #define TIDE_UNWIND_CFI_EXPRESSION_H

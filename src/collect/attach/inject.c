@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "collect/attach/remote_library.h"
+#include "collect/attach/remote_patches.h"
 #include "collect/attach/remote_call.h"
 #include "collect/attach/remote_module.h"
 #include "collect/attach/safe_point.h"
@@ -424,7 +424,7 @@ static int end_former(pid_t pid, const struct wire_attached *there, struct err *
 
 /* --- attaching, from start to end ------------------------------------------------------------- */
 
-/* Unmaps the scratch memory, unless remote_library_patch has done so already. */
+/* Unmaps the scratch memory, unless remote_patches_write has done so already. */
 static void drop_scratch(struct injection *j)
 {
     DIR *all = j->scratch.start ? proc_open_threads(j->pid) : NULL;
@@ -467,7 +467,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     if (!code)
         code = find_functions(&j, err);
     if (!code)
-        code = remote_library_find(&j.modules, &j.work.function, &there, err);
+        code = remote_patches_find(&j.modules, &j.work.function, &there, err);
     if (!code && (there.live || there.patched))
         code = end_former(pid, &there, err);
     if (code)
@@ -482,7 +482,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
         code = load(&j, err);
     stop_threads_end(&j.held);
     if (!code) {
-        code = remote_library_patch(pid, &j.scratch, &j.way, count_before, out, err);
+        code = remote_patches_write(pid, &j.scratch, &j.way, count_before, out, err);
         if (code) {
             bool found;
             struct err ignored;

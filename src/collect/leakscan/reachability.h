@@ -1,6 +1,6 @@
 /*
  * reachability: which blocks the program can still reach, judged by the words in memory that may be
- * pointers.
+ * pointers. reachability_table.h finds the block that holds an address.
  *
  * Any aligned word that holds an address inside a block keeps the block alive, wherever in the
  * block it points. An address one past the end does not, with one exception: an empty C++ array

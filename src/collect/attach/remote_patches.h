@@ -1,10 +1,10 @@
 /*
- * remote_library: finds libtidemark.so in another process, and writes or removes the patches
+ * remote_patches: finds libtidemark.so in another process, and writes or removes the patches
  * that redirect the allocation functions to it, while all threads are stopped. inject.h describes
  * the whole attach.
  */
-#ifndef TIDE_COLLECT_ATTACH_REMOTE_LIBRARY_H
-#define TIDE_COLLECT_ATTACH_REMOTE_LIBRARY_H
+#ifndef TIDE_COLLECT_ATTACH_REMOTE_PATCHES_H
+#define TIDE_COLLECT_ATTACH_REMOTE_PATCHES_H
 
 #include "collect/attach/inject.h"
 #include "collect/attach/remote_call.h"
@@ -27,12 +27,12 @@ bool remote_way_find(struct remote_modules *m, struct remote_module *libc, int m
 
 /* Was the library loaded before? Sets *function to the address of tidemark_attach, or to 0. It is
  * an error if the library was preloaded, is of another version, or is in use. */
-int remote_library_find(struct remote_modules *m, uint64_t *function, struct wire_attached *there,
+int remote_patches_find(struct remote_modules *m, uint64_t *function, struct wire_attached *there,
                         struct err *err);
 
 /* Writes the patches that the library has listed, counts what was allocated before (if asked), and
  * unmaps the scratch memory. */
-int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
+int remote_patches_write(pid_t pid, struct scratch *scratch, const struct remote_way *way,
                          bool count_before, struct injection_result *out, struct err *err);
 
 #endif

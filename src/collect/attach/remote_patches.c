@@ -1,4 +1,4 @@
-#include "collect/attach/remote_library.h"
+#include "collect/attach/remote_patches.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,7 +146,7 @@ bool inject_read(pid_t pid, struct wire_attached *out)
     return found;
 }
 
-int remote_library_find(struct remote_modules *m, uint64_t *function, struct wire_attached *there,
+int remote_patches_find(struct remote_modules *m, uint64_t *function, struct wire_attached *there,
                         struct err *err)
 {
     struct remote_module *attached = find_attached(m);
@@ -333,7 +333,7 @@ static int library_is_gone(pid_t pid, int code, struct err *err)
                    strerror(-code));
 }
 
-int remote_library_patch(pid_t pid, struct scratch *scratch, const struct remote_way *way,
+int remote_patches_write(pid_t pid, struct scratch *scratch, const struct remote_way *way,
                          bool count_before, struct injection_result *out, struct err *err)
 {
     static struct remote_thread thread;
