@@ -17,6 +17,7 @@
 #include "collect/leakscan/scan.h"
 #include "collect/proc/descendants.h"
 #include "collect/proc/proc.h"
+#include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
 #include "collect/session/end_budget.h"
 
@@ -187,6 +188,14 @@ static void restore_silent(struct session *s)
     vec_release(&w.parents);
 }
 
+/* Even the recording of a moment has the mappings, and what the resident memory is. */
+static void read_at_detach(struct target *t, uint64_t now_ns)
+{
+    maps_at_detach(t, now_ns);
+    if (!t->profile.footprints.count)
+        footprint_take(t, FOOTPRINT_PERIODIC, now_ns);
+}
+
 static void restore_all(struct session *s)
 {
     not_recorded_check_now(&s->not_recorded, s->live.items, s->live.count, elapsed_ns(s));
@@ -197,7 +206,7 @@ static void restore_all(struct session *s)
         if (!t->header)
             continue;
         if (!t->watched.became)
-            maps_at_detach(t, elapsed_ns(s) - t->start_ns);
+            read_at_detach(t, elapsed_ns(s) - t->start_ns);
         restore(s, t->pid);
     }
     restore_silent(s);
