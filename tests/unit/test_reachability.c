@@ -212,7 +212,7 @@ static void test_blocks_among_roots(void **unused)
     assert_int_equal(state(120), REACH_REACHABLE);
 }
 
-/* Words between blocks of an allocator that is in the program are roots; they are not read one by
+/* Words between blocks of a program's own allocator are roots; they are not read one by
  * one. Some are near, and some behind a large block. */
 static void test_words_between_blocks(void **unused)
 {

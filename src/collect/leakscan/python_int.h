@@ -19,21 +19,25 @@
 
 #define PYTHON_INT_HEADER 24 /* bytes before the digits: reference count, type, number of digits */
 
-/* The value of an int whose first digits are the word `digits`. `before` points to the
- * PYTHON_INT_HEADER bytes before it, and `type` is the address of the type of ints. false: there is
- * no int, or none that may be an address. */
-static inline bool python_int_read(const char *before, uint64_t type, uint64_t digits,
-                                   uint64_t *value)
+/* Do the bytes before `digits` belong to an int? `type` is the address of the type of ints. */
+static inline bool python_int_is_at(const char *digits, uint64_t type)
 {
-    uint64_t header[PYTHON_INT_HEADER / 8];
-    memcpy(header, before, sizeof header);
-    if (header[1] != type || (header[0] >> 32 && header[0] >> 32 < 1u << 16))
-        return false;
-    bool two = header[2] == 2 || header[2] == 2u << 3;
-    if (!two && header[2] != 1 && header[2] != 1u << 3)
-        return false;
-    *value = (digits & 0x3fffffff) | (two ? digits >> 32 << 30 : 0);
-    return true;
+    uint64_t found;
+    memcpy(&found, digits - 16, sizeof found);
+    return __builtin_expect(found == type, 0);
+}
+
+/* The value of the int at `digits`, whose first two digits are `first`. false: it was freed, or its
+ * value is no address. */
+static inline bool python_int_value(const char *digits, uint64_t first, uint64_t *value)
+{
+    uint64_t references, count;
+    memcpy(&references, digits - PYTHON_INT_HEADER, sizeof references);
+    memcpy(&count, digits - 8, sizeof count);
+    bool freed = references >> 32 && references >> 48 == 0; /* a pointer */
+    bool one = count == 1 || count == 1 << 3, two = count == 2 || count == 2 << 3;
+    *value = (first & 0x3fffffff) | (two ? first >> 32 << 30 : 0);
+    return !freed && (one || two);
 }
 
 #endif

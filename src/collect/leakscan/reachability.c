@@ -153,35 +153,25 @@ static inline void lookups_finish(const struct reachability *f, struct lookups *
 /* Are the digits of an int of Python at `at`? */
 static inline bool is_int(const struct reachability *f, const char *bytes, size_t at)
 {
-    uint64_t type;
-    if (!f->python_int_type || at < PYTHON_INT_HEADER)
-        return false;
-    memcpy(&type, bytes + at - 16, 8);
-    return __builtin_expect(type == f->python_int_type, 0);
+    return f->python_int_type && at >= PYTHON_INT_HEADER &&
+           python_int_is_at(bytes + at, f->python_int_type);
 }
 
-static bool int_points(const struct reachability *f, const char *bytes, size_t at, uint64_t digits,
+static bool int_points(const struct reachability *f, const char *digits, uint64_t first,
                        uint64_t *out)
 {
-    return python_int_read(bytes + at - PYTHON_INT_HEADER, f->python_int_type, digits, out) &&
-           *out - f->low < f->span;
-}
-
-static inline bool pointer_at(const struct reachability *f, const char *bytes, size_t at,
-                              uint64_t *out)
-{
-    uint64_t word;
-    memcpy(&word, bytes + at, 8);
-    /* The other half of the word after an int of one digit may be anything. */
-    if (is_int(f, bytes, at) && int_points(f, bytes, at, word, out))
-        return true;
-    *out = address_in(word);
-    return *out - f->low < f->span;
+    return python_int_value(digits, first, out) && *out - f->low < f->span;
 }
 
 bool reachability_pointer(const struct reachability *f, const char *bytes, size_t at, uint64_t *out)
 {
-    return pointer_at(f, bytes, at, out);
+    uint64_t word;
+    memcpy(&word, bytes + at, 8);
+    /* The other half of the word after an int of one digit may be anything. */
+    if (is_int(f, bytes, at) && int_points(f, bytes + at, word, out))
+        return true;
+    *out = address_in(word);
+    return *out - f->low < f->span;
 }
 
 static inline void look_up(const struct reachability *f, struct lookups *l, uint64_t word,
@@ -206,12 +196,12 @@ static inline void take_words(const struct reachability *f, struct lookups *l, c
     uint64_t word;
     size_t at = 0;
     for (; at + 8 <= size; at += 8)
-        if (pointer_at(f, bytes, at, &word))
+        if (reachability_pointer(f, bytes, at, &word))
             look_up(f, l, word, from, take, taker);
     if (at + 4 <= size && is_int(f, bytes, at)) { /* a block that ends after one digit */
         uint32_t digit;
         memcpy(&digit, bytes + at, 4);
-        if (int_points(f, bytes, at, digit, &word))
+        if (int_points(f, bytes + at, digit, &word))
             look_up(f, l, word, from, take, taker);
     }
 }
@@ -239,7 +229,7 @@ static void take_range(const struct reachability *f, char *buffer, struct addres
     }
 }
 
-/* Roots between small blocks, as in the heap of an allocator that is in the program: few bytes
+/* Roots between small blocks, as in the heap of a program with an allocator of its own: few bytes
  * each, but very many. They are read at once, together with the blocks. */
 struct between {
     const struct reachability *reach;

@@ -61,6 +61,8 @@ struct reachability_area {
     uint32_t shift; /* a cell spans 1 << shift bytes */
 };
 
+#define REACHABILITY_BUFFER (1u << 20) /* bytes read at a time */
+
 struct reachability_notes;
 
 struct reachability {
@@ -84,7 +86,7 @@ struct reachability {
     /* The address of the type of Python's ints: the value of an int is a pointer, too
      * (python_int.h). Set it after reachability_ready; 0: there are none. */
     uint64_t python_int_type;
-    char *buffer;
+    char *buffer;                     /* of REACHABILITY_BUFFER bytes */
     struct reachability_notes *notes; /* while blocks are read */
 };
 

@@ -11,8 +11,7 @@
 #include "base/vec.h"
 #include "collect/leakscan/reachability.h"
 
-#define NONE                UINT32_MAX
-#define REACHABILITY_BUFFER (1u << 20) /* bytes read at a time */
+#define NONE UINT32_MAX
 
 static inline uint64_t end_of(const struct reachability_block *b)
 {
