@@ -6,10 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/leakscan/python_int.h"
 #include "collect/leakscan/reachability_table.h"
 #include "collect/proc/glibc_layout.h"
-#include "wire/layout.h"
 
 #define NEAR      256u        /* a smaller gap is read together with what is beside it */
 #define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
@@ -25,13 +23,6 @@
 #define SEEN_AGAIN REACHES /* a temporary state */
 
 /* --- reading words ---------------------------------------------------------------------------- */
-
-/* The address that a word may hold. Its upper bits may be something else: lock-free containers keep
- * a counter there (boost::lockfree), and memory tags are there (MTE). */
-static inline uint64_t address_in(uint64_t word)
-{
-    return word & WIRE_LOW48;
-}
 
 /* Other threads may be reading `blocks` meanwhile, so their states are not changed yet. */
 static void mark(struct reachability *f, uint32_t block)
@@ -150,30 +141,6 @@ static inline void lookups_finish(const struct reachability *f, struct lookups *
     l->count = 0;
 }
 
-/* Are the digits of an int of Python at `at`? */
-static inline bool is_int(const struct reachability *f, const char *bytes, size_t at)
-{
-    return f->python_int_type && at >= PYTHON_INT_HEADER &&
-           python_int_is_at(bytes + at, f->python_int_type);
-}
-
-static bool int_points(const struct reachability *f, const char *digits, uint64_t first,
-                       uint64_t *out)
-{
-    return python_int_value(digits, first, out) && *out - f->low < f->span;
-}
-
-bool reachability_pointer(const struct reachability *f, const char *bytes, size_t at, uint64_t *out)
-{
-    uint64_t word;
-    memcpy(&word, bytes + at, 8);
-    /* The other half of the word after an int of one digit may be anything. */
-    if (is_int(f, bytes, at) && int_points(f, bytes + at, word, out))
-        return true;
-    *out = address_in(word);
-    return *out - f->low < f->span;
-}
-
 static inline void look_up(const struct reachability *f, struct lookups *l, uint64_t word,
                            uint32_t from, take_pointer *take, void *taker)
 {
@@ -196,7 +163,7 @@ static inline void take_words(const struct reachability *f, struct lookups *l, c
     uint64_t word;
     size_t at = 0;
     for (; at + 8 <= size; at += 8)
-        if (reachability_pointer(f, bytes, at, &word))
+        if (pointer_at(f, bytes, at, &word))
             look_up(f, l, word, from, take, taker);
     if (at + 4 <= size && is_int(f, bytes, at)) { /* a block that ends after one digit */
         uint32_t digit;

@@ -92,9 +92,6 @@ struct reachability {
 
 void reachability_add(struct reachability *f, uint64_t address, uint64_t size);
 void reachability_ready(struct reachability *f, reachability_read *read, void *context);
-/* Where the word at `at` in `bytes` points to, if that may be a block; false: it does not. */
-bool reachability_pointer(const struct reachability *f, const char *bytes, size_t at,
-                          uint64_t *out);
 /* Takes one word as a root. */
 void reachability_word(struct reachability *f, uint64_t word);
 /*

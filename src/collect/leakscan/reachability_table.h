@@ -1,6 +1,6 @@
 /*
- * reachability_table: which block holds an address. Only reachability.c and reachability_table.c
- * include this: the lookup is made for every word that may be a pointer.
+ * reachability_table: whether a word is a pointer, and which block holds an address. Only the files
+ * that search memory include this: it is asked for every word.
  *
  * The blocks are in order of address, in areas without large gaps. A table of cells says how many
  * blocks begin before each 2^n addresses of an area; in a cell there are few.
@@ -9,7 +9,9 @@
 #define TIDE_COLLECT_LEAKSCAN_REACHABILITY_TABLE_H
 
 #include "base/vec.h"
+#include "collect/leakscan/python_int.h"
 #include "collect/leakscan/reachability.h"
+#include "wire/layout.h"
 
 #define NONE UINT32_MAX
 
@@ -62,6 +64,39 @@ static inline uint32_t block_in(const struct reachability *f, const struct reach
     if (before != NONE && end_of(&b[before]) == address && may_be_empty_array(&b[before]))
         *ended = before;
     return found;
+}
+
+/* The address that a word may hold. Its upper bits may be something else: lock-free containers keep
+ * a counter there (boost::lockfree), and memory tags are there (MTE). */
+static inline uint64_t address_in(uint64_t word)
+{
+    return word & WIRE_LOW48;
+}
+
+/* Are the digits of an int of Python at `at`? */
+static inline bool is_int(const struct reachability *f, const char *bytes, size_t at)
+{
+    return f->python_int_type && at >= PYTHON_INT_HEADER &&
+           python_int_is_at(bytes + at, f->python_int_type);
+}
+
+static inline bool int_points(const struct reachability *f, const char *digits, uint64_t first,
+                              uint64_t *out)
+{
+    return python_int_value(digits, first, out) && *out - f->low < f->span;
+}
+
+/* Where the word at `at` in `bytes` points to, if that may be a block; false: it does not. */
+static inline bool pointer_at(const struct reachability *f, const char *bytes, size_t at,
+                              uint64_t *out)
+{
+    uint64_t word;
+    memcpy(&word, bytes + at, 8);
+    /* The other half of the word after an int of one digit may be anything. */
+    if (is_int(f, bytes, at) && int_points(f, bytes + at, word, out))
+        return true;
+    *out = address_in(word);
+    return *out - f->low < f->span;
 }
 
 #endif

@@ -1,5 +1,7 @@
 #include "collect/leakscan/scan_forked.h"
 
+#include "collect/leakscan/reachability_table.h"
+
 #define BUFFER 65536
 
 /* Words that point to a block of the process itself, and where they are: in no such block. */
@@ -15,7 +17,7 @@ static void gather_words(struct candidates *c, struct address_range part, const 
     const struct reachability *f = c->reach;
     for (uint64_t at = part.start; at + 8 <= part.end; at += 8) {
         uint64_t word;
-        if (!reachability_pointer(f, bytes, at - part.start, &word) ||
+        if (!pointer_at(f, bytes, at - part.start, &word) ||
             reachability_find(f, word) == UINT32_MAX || reachability_find(f, at) != UINT32_MAX)
             continue;
         *vec_push(&c->at) = at;
