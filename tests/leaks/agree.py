@@ -160,6 +160,7 @@ def differences(ours, theirs):
 # What docs/leaks.md explains, by function.
 EXPLAINED = {
     "closes_all.c": {"valgrind": ("after_close",)},
+    "counted_pointers.c": {"valgrind": ("push",), "sanitizer": ("push",)},
     "event_gaps.c": {"valgrind": ("main",)},
     "heap_maps.c": {"valgrind": ("allocate",), "sanitizer": ("allocate", "main")},
     "handler_depths.c": {"valgrind": ("on_signal",), "sanitizer": ("on_signal",)},
