@@ -35,5 +35,6 @@ void detect_untouched(struct findings *f);
 void detect_overhead(struct findings *f);
 void detect_chains(struct findings *f);
 void detect_resident(struct findings *f, const struct recording *r, const struct query *q);
+void detect_gpu(struct findings *f, const struct recording *r, const struct query *q);
 
 #endif

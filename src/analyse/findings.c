@@ -20,6 +20,7 @@ const char *finding_kind_name(const struct finding *n)
         [FINDING_MAPPED] = "mapped",
         [FINDING_RETAINED] = "retention",
         [FINDING_FRAGMENTED] = "fragmentation",
+        [FINDING_GPU] = "gpu",
     };
     return n->kind == FINDING_MAPPED && n->mapped == MAPPED_SHARED ? "shared" : names[n->kind];
 }
@@ -27,6 +28,7 @@ const char *finding_kind_name(const struct finding *n)
 const struct places *finding_places(const struct findings *f, const struct finding *n)
 {
     return n->kind == FINDING_MAPPED  ? &f->mapped
+           : n->kind == FINDING_GPU   ? &f->gpu
            : n->domain == DOMAIN_POOL ? &f->pools
                                       : &f->places;
 }
@@ -221,6 +223,7 @@ int findings_init(struct findings *f, const struct recording *r, const struct qu
     detect_overhead(f);
     detect_chains(f);
     detect_resident(f, r, q);
+    detect_gpu(f, r, q);
     leave_out_frozen(f);
     weigh(f);
     keep_best(f);
@@ -235,6 +238,7 @@ void findings_release(struct findings *f)
     free(f->indirect);
     free(f->mapped_grows);
     places_release(&f->pools);
+    places_release(&f->gpu);
     if (*f->mapped_at)
         places_release(&f->mapped);
     places_release(&f->places);

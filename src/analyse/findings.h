@@ -32,6 +32,7 @@ enum finding_kind {
     FINDING_MAPPED,   /* memory that the program mapped itself, or that Python mapped for objects */
     FINDING_RETAINED, /* freed memory that the allocator keeps: whole pages, */
     FINDING_FRAGMENTED, /* or space between live blocks, which keep the pages */
+    FINDING_GPU,        /* who holds most memory of graphics processors at its peak */
     FINDING_KINDS
 };
 
@@ -89,6 +90,7 @@ struct findings {
     struct places mapped; /* for FINDING_MAPPED: who mapped what existed at mapped_at */
     char mapped_at[32];   /* a moment in the form of --at; "": `mapped` is not set */
     struct places pools;  /* for growth in DOMAIN_POOL; otherwise empty */
+    struct places gpu;    /* for FINDING_GPU; otherwise empty */
     /* For each site: how many bytes its mappings grow per mark, or per second; 0: they do not
      * grow. */
     double *mapped_grows;
@@ -112,6 +114,10 @@ void resident_highest(const struct profile *p, struct findings_basis *b);
 const char *finding_kind_name(const struct finding *n);
 /* The places to which its indexes refer. */
 const struct places *finding_places(const struct findings *f, const struct finding *n);
+
+/* The metric of FINDING_GPU: of tensors, if the framework reports them, because its allocator keeps
+ * what tensors give back. */
+enum metric finding_gpu_metric(const struct findings *f);
 
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,
                   struct err *err);

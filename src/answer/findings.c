@@ -203,9 +203,12 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
         return;
     struct strbuf name = {0};
     finding_function(j->of, j->own, &name);
-    strbuf_printf(out, " --metric %s", metrics[kind] ? metrics[kind] : "total");
+    const char *metric = kind == FINDING_GPU ? metric_name(finding_gpu_metric(j->of)) : metrics[kind];
+    strbuf_printf(out, " --metric %s", metric ? metric : "total");
     if (kind == FINDING_MAPPED)
         strbuf_printf(out, " --at %s", j->of->mapped_at);
+    else if (kind == FINDING_GPU)
+        strbuf_puts(out, " --at peak");
     say(out, " --callers %s", name.data);
     strbuf_release(&name);
 }
@@ -439,7 +442,8 @@ static struct cell get_moment(struct spot s)
     static const char *const moments[FINDING_KINDS] = {
         [FINDING_LEAK] = "end",          [FINDING_GROWTH] = "end",
         [FINDING_PEAK] = "peak",         [FINDING_MAPPED] = "resident",
-        [FINDING_RETAINED] = "resident", [FINDING_FRAGMENTED] = "resident"};
+        [FINDING_RETAINED] = "resident", [FINDING_FRAGMENTED] = "resident",
+        [FINDING_GPU] = "gpu peak"};
     return CELL_OF(moments[((const struct joined_finding *)s.row)->own->kind]);
 }
 

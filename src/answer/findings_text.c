@@ -114,6 +114,9 @@ void finding_title(const struct findings *f, const struct finding *n, struct str
         say(out, " holds small blocks that keep %B of free memory, of %B resident", n->bytes,
             n->of_bytes);
         break;
+    case FINDING_GPU:
+        say(out, " holds %B of the %B of GPU memory at its peak", n->bytes, n->of_bytes);
+        break;
     default:
         break;
     }
@@ -211,6 +214,16 @@ static void why_retained(const struct findings *f, const struct finding *n, stru
         say(out, "; malloc_trim(0) would release about %B", n->count);
 }
 
+static void why_gpu(const struct findings *f, const struct finding *n, struct strbuf *out)
+{
+    const struct profile *p = f->places.total.profile;
+    enum metric metric = finding_gpu_metric(f);
+    say(out, "%N block(s) at %T", n->count, gpu_figures_of(p, metric)->peak_ns);
+    if (metric == METRIC_TENSOR && p->gpu[GPU_DRIVER].peak_bytes)
+        say(out, "; the program had up to %B from the driver, for tensors and everything else",
+            p->gpu[GPU_DRIVER].peak_bytes);
+}
+
 void finding_why(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
     switch (n->kind) {
@@ -263,6 +276,9 @@ void finding_why(const struct findings *f, const struct finding *n, struct strbu
             "blocks (%B in all), at %T",
             n->kept_bytes, n->bytes, n->pinning_bytes, n->moment_ns);
         break;
+    case FINDING_GPU:
+        why_gpu(f, n, out);
+        break;
     default:
         break;
     }
@@ -281,6 +297,8 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         [FINDING_RETAINED] = "call malloc_trim(0) after such a phase, or work in smaller pieces",
         [FINDING_FRAGMENTED] =
             "allocate long-lived blocks before short-lived ones, or from a pool of their own",
+        [FINDING_GPU] = "check whether all of it is needed at the same time; smaller batches, "
+                        "lower precision or recomputing take less",
     };
     if (n->kind == FINDING_LEAK) {
         say(out,

@@ -115,6 +115,21 @@ static void pools(struct json *j, const struct answer *a)
     pool_totals_release(&t);
 }
 
+static void gpu(struct json *j, const struct profile *p)
+{
+    static const char *const names[GPU_VIEWS] = {[GPU_DRIVER] = "gpu", [GPU_TENSORS] = "tensor"};
+    for (int view = 0; view < GPU_VIEWS; view++) {
+        const struct gpu_figures *g = &p->gpu[view];
+        if (!g->known)
+            continue;
+        json_object(j, names[view]);
+        json_u64(j, "peak_bytes", g->peak_bytes);
+        json_u64(j, "peak_count", g->peak_blocks);
+        json_u64(j, "peak_time_ns", g->peak_ns);
+        json_end(j);
+    }
+}
+
 static void python(struct json *j, const struct answer *a)
 {
     const struct profile *p = a->profile;
@@ -200,6 +215,7 @@ void report_json(const struct answer *a, const struct report_sink *sink, struct 
     json_attached(&j, a->profile);
     json_mapped(&j, a->profile);
     pools(&j, a);
+    gpu(&j, a->profile);
     python(&j, a);
     json_value_if(&j, "sum", a->tree.sum, known_counts(a->profile, q->metric));
     json_ignored(&j, &a->tree);

@@ -58,6 +58,8 @@ const char *report_metric_title(enum metric m)
         [METRIC_TEMPORARY] = "bytes of temporary allocations",
         [METRIC_MAPPED] = "mapped bytes",
         [METRIC_POOL] = "live bytes in pools",
+        [METRIC_GPU] = "live bytes of graphics processors",
+        [METRIC_TENSOR] = "live bytes of tensors on graphics processors",
         [METRIC_UNTOUCHED] = "untouched bytes of live and freed blocks",
         [METRIC_CPU] = "CPU time",
         [METRIC_WALL] = "time on and off the processor",

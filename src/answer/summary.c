@@ -337,6 +337,26 @@ static void line_pools(const struct answer *a, const struct style *s, struct str
     pool_totals_release(&t);
 }
 
+static void lines_gpu(const struct profile *p, const struct style *s, struct strbuf *out)
+{
+    static const struct {
+        const char *label;
+        enum metric metric;
+    } views[GPU_VIEWS] = {[GPU_DRIVER] = {"gpu", METRIC_GPU},
+                          [GPU_TENSORS] = {"tensors", METRIC_TENSOR}};
+    for (int view = 0; view < GPU_VIEWS; view++) {
+        const struct gpu_figures *g = &p->gpu[view];
+        if (!g->peak_bytes)
+            continue;
+        summary_label(out, s, views[view].label);
+        say(out, "%B in %N block(s) at %r", g->peak_bytes, g->peak_blocks,
+            p->merge ? "the peaks of all" : "the peak");
+        if (g->peak_ns && !p->merge)
+            say(out, " (%T)", g->peak_ns);
+        say(out, ": --metric %s --at peak\n", metric_name(views[view].metric));
+    }
+}
+
 /* Samples are taken from outside, where only the interpreter's own stack can be seen. */
 static void line_no_python(const struct answer *a, const struct style *s, struct strbuf *out)
 {
@@ -490,6 +510,7 @@ static void lines_heap(const struct answer *a, const struct style *s, struct spa
     from = out->size;
     line_pools(a, s, out);
     spare_add(spares, SPARE_POOLS, from, out);
+    lines_gpu(p, s, out);
     from = out->size;
     line_python(a, s, out);
     spare_add(spares, SPARE_PYTHON, from, out);

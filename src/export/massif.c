@@ -243,9 +243,11 @@ int export_massif(struct export *e, struct err *err)
     const struct stack_column column = {metric, SIZE_REQUESTED, .ever = true};
     struct stack_table table;
     struct strbuf command = {0};
-    if (metric != METRIC_LIVE && metric != METRIC_MAPPED && metric != METRIC_POOL)
+    if (metric != METRIC_LIVE && metric != METRIC_MAPPED && metric != METRIC_POOL &&
+        !metric_is_gpu(metric))
         return err_set(err, -EINVAL,
-                       "massif holds what is live: --metric is live, mapped or pool, not %s",
+                       "massif holds what is live: --metric is live, mapped, pool, gpu or tensor, "
+                       "not %s",
                        metric_name(metric));
     int code = stack_table_init(&table, e->recording, e->query, &column, 1, err);
     if (code)

@@ -159,7 +159,7 @@ static const char *const domains[DOMAIN_COUNT] = {
     [DOMAIN_HEAP] = "heap",       [DOMAIN_MAPPED] = "mapped",   [DOMAIN_POOL] = "pool",
     [DOMAIN_CPU] = "cpu",         [DOMAIN_FAULTS] = "faults",   [DOMAIN_TOUCHED] = "touched",
     [DOMAIN_FOREIGN] = "foreign", [DOMAIN_WAITING] = "waiting", [DOMAIN_READY] = "ready",
-    [DOMAIN_ARENA] = "arena"};
+    [DOMAIN_ARENA] = "arena",     [DOMAIN_GPU] = "gpu",         [DOMAIN_TENSOR] = "tensor"};
 
 static void add_sites(struct database *d, const struct stack_table *t,
                       const uint64_t (*sums)[COLUMNS], sqlite3_int64 *ids)
@@ -271,8 +271,8 @@ static void add_intervals(struct database *d, const struct profile *p, const sql
 
 static int add_process(struct database *d, const struct query *q, const struct profile *p)
 {
-    static const enum metric allocated[] = {METRIC_TOTAL, METRIC_MAPPED, METRIC_POOL,
-                                            METRIC_TOUCHED},
+    static const enum metric allocated[] = {METRIC_TOTAL,   METRIC_MAPPED, METRIC_POOL,
+                                            METRIC_TOUCHED, METRIC_GPU,    METRIC_TENSOR},
                              sampled[] = {METRIC_CPU, METRIC_FAULTS, METRIC_WALL};
     uint64_t(*sums)[COLUMNS] = xcalloc(p->sites.count + 1, sizeof *sums);
     sqlite3_int64 *ids = xcalloc(p->sites.count + 1, sizeof *ids);

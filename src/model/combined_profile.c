@@ -493,6 +493,8 @@ static void describe(struct combination *w)
             into->sample_bytes = p->sample_bytes;
         into->imported.unknown |= p->imported.unknown;
         into->has_histograms &= p->has_histograms;
+        for (int view = 0; view < GPU_VIEWS; view++)
+            into->gpu[view].known |= p->gpu[view].known;
         if (p->sampling.cpu_period_ns)
             s->cpu_period_ns = p->sampling.cpu_period_ns;
         if (p->sampling.fault_period)

@@ -26,7 +26,8 @@ struct estimate {
  * not. */
 static inline bool metric_is_estimated(const struct profile *p, enum metric m)
 {
-    return p->sample_bytes && !metric_is_sampled(m) && m != METRIC_MAPPED && m != METRIC_POOL;
+    return p->sample_bytes && !metric_is_sampled(m) && m != METRIC_MAPPED && m != METRIC_POOL &&
+           !metric_is_gpu(m);
 }
 
 /* The interval of `bytes`, a sum of blocks. */

@@ -51,7 +51,8 @@ static struct formula formula_of(enum metric metric, enum size_kind size)
 
 static bool is_live(enum metric m)
 {
-    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED || m == METRIC_POOL;
+    return m == METRIC_LIVE || m == METRIC_PEAK || m == METRIC_MAPPED || m == METRIC_POOL ||
+           metric_is_gpu(m);
 }
 
 /* The last scan that saw which pages of live blocks were resident; NULL: none did. */
@@ -61,6 +62,25 @@ static const struct scan *last_residency(const struct profile *p)
         if (p->scans.items[i].residency)
             return &p->scans.items[i];
     return NULL;
+}
+
+const struct gpu_figures *gpu_figures_of(const struct profile *p, enum metric m)
+{
+    return &p->gpu[m == METRIC_GPU ? GPU_DRIVER : GPU_TENSORS];
+}
+
+/* For these metrics, "peak" is the moment at which the metric itself was highest. */
+static int gpu_window(const struct profile *p, const struct query *q, struct window *out,
+                      struct err *err)
+{
+    bool peak = (q->at && strcmp(q->at, "peak") == 0) || (q->since && strcmp(q->since, "peak") == 0);
+    if (peak && p->together > 1 && !p->merge)
+        return err_set(err, -ENODATA,
+                       "the peak of --metric %s is known of each process, not of all together; "
+                       "--process PID picks one",
+                       metric_name(q->metric));
+    return window_resolve_own_peak(p, gpu_figures_of(p, q->metric)->peak_ns, q->since, q->at, out,
+                                   err);
 }
 
 int measure_window(const struct profile *p, const struct query *q, struct window *out,
@@ -85,6 +105,12 @@ int measure_window(const struct profile *p, const struct query *q, struct window
         return err_set(err, -ENODATA,
                        "this recording has no data on untouched memory: the pages of its blocks "
                        "were not examined");
+    if (metric_is_gpu(q->metric) && !gpu_figures_of(p, q->metric)->known)
+        return err_set(err, -ENODATA,
+                       "this recording has no %s: the program did not load %s, or a note says why",
+                       q->metric == METRIC_GPU ? "memory of graphics processors" : "tensors",
+                       q->metric == METRIC_GPU ? "CUDA's driver (libcuda.so)"
+                                               : "PyTorch (libc10.so)");
     if (q->size != SIZE_REQUESTED && q->metric != METRIC_LIVE && q->metric != METRIC_TOTAL &&
         q->metric != METRIC_PEAK)
         return err_set(err, -EINVAL,
@@ -98,7 +124,8 @@ int measure_window(const struct profile *p, const struct query *q, struct window
                            at);
         at = "peak";
     }
-    int code = window_resolve(p, q->since, at, out, err);
+    int code = metric_is_gpu(q->metric) ? gpu_window(p, q, out, err)
+                                        : window_resolve(p, q->since, at, out, err);
     if (code)
         return code;
     bool calls = q->metric == METRIC_TOTAL || q->metric == METRIC_TEMPORARY;
@@ -205,6 +232,10 @@ bool metric_measures(enum metric metric, uint32_t domain)
         return domain == DOMAIN_MAPPED;
     case METRIC_POOL:
         return domain == DOMAIN_POOL;
+    case METRIC_GPU:
+        return domain == DOMAIN_GPU;
+    case METRIC_TENSOR:
+        return domain == DOMAIN_TENSOR;
     case METRIC_CPU:
     case METRIC_SAMPLES:
         return domain == DOMAIN_CPU;

@@ -59,6 +59,9 @@ struct measure {
     bool in_place;
 };
 
+/* What is known about graphics processors, for METRIC_GPU or METRIC_TENSOR. */
+const struct gpu_figures *gpu_figures_of(const struct profile *p, enum metric m);
+
 /*
  * Resolves the window for the metric (the peak metric is always at the peak) and checks that
  * metric, size and window fit together. -EINVAL: they do not; -ENODATA: the recording lacks what

@@ -230,6 +230,11 @@ static void take_sums(struct merging *m, const struct profile *p)
     sum->peak_skew_bytes += p->peak_skew_bytes;
     sum->memory_peak_bytes += p->memory_peak_bytes;
     sum->waits += p->waits;
+    for (int view = 0; view < GPU_VIEWS; view++) {
+        sum->gpu[view].known |= p->gpu[view].known;
+        sum->gpu[view].peak_bytes += p->gpu[view].peak_bytes;
+        sum->gpu[view].peak_blocks += p->gpu[view].peak_blocks;
+    }
     /* The bound of each input's error bounds the whole. */
     HIGHEST(sum->sample_bytes, p->sample_bytes);
     HIGHEST(sum->python_version, p->python_version);

@@ -24,16 +24,16 @@ static struct moment nearest(const struct profile *p, const char *word, uint64_t
     return (struct moment){.word = word, .intervals = at, .time_ns = boundary_ns(p, at)};
 }
 
-static struct moment at_peak(const struct profile *p, const char *word)
+static struct moment at_peak(const struct profile *p, const char *word, uint64_t peak_ns)
 {
     /* For a merge, the calls up to each input's peak are not kept. */
     size_t i = p->merge ? p->intervals.count : 0;
-    while (i < p->intervals.count && p->intervals.items[i].end_ns < p->peak_time_ns)
+    while (i < p->intervals.count && p->intervals.items[i].end_ns < peak_ns)
         i++;
     return (struct moment){.word = word,
                            .peak = true,
                            .intervals = i < p->intervals.count ? i + 1 : i,
-                           .time_ns = p->peak_time_ns};
+                           .time_ns = peak_ns};
 }
 
 /* When the process began to end, before its destructors ran; false: that was not recorded. */
@@ -92,7 +92,8 @@ bool moment_is_mark(const struct profile *p, const char *word)
     return word && find_mark(p, word);
 }
 
-int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err)
+static int resolve(const struct profile *p, const char *word, uint64_t peak_ns, struct moment *out,
+                   struct err *err)
 {
     size_t all = p->intervals.count;
     double ns;
@@ -103,7 +104,7 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
     } else if (strcmp(word, "end") == 0) {
         *out = (struct moment){.word = word, .intervals = all, .time_ns = p->duration_ns};
     } else if (strcmp(word, "peak") == 0) {
-        *out = at_peak(p, word);
+        *out = at_peak(p, word, peak_ns);
     } else if (strcmp(word, "exit") == 0 && !moment_is_mark(p, word)) {
         if (!at_exit(p, word, out))
             return err_set(err, -EINVAL,
@@ -145,12 +146,23 @@ int moment_resolve(const struct profile *p, const char *word, struct moment *out
     return 0;
 }
 
+int moment_resolve(const struct profile *p, const char *word, struct moment *out, struct err *err)
+{
+    return resolve(p, word, p->peak_time_ns, out, err);
+}
+
 int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
                    struct err *err)
 {
-    int code = moment_resolve(p, since ? since : "start", &out->since, err);
+    return window_resolve_own_peak(p, p->peak_time_ns, since, at, out, err);
+}
+
+int window_resolve_own_peak(const struct profile *p, uint64_t peak_ns, const char *since,
+                            const char *at, struct window *out, struct err *err)
+{
+    int code = resolve(p, since ? since : "start", peak_ns, &out->since, err);
     if (!code)
-        code = moment_resolve(p, at ? at : "end", &out->at, err);
+        code = resolve(p, at ? at : "end", peak_ns, &out->at, err);
     if (code)
         return code;
     if (out->since.intervals > out->at.intervals ||

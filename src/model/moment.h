@@ -42,6 +42,10 @@ bool moment_is_mark(const struct profile *p, const char *word);
 int window_resolve(const struct profile *p, const char *since, const char *at, struct window *out,
                    struct err *err);
 
+/* The same for a metric whose peak was at another time than that of the heap. */
+int window_resolve_own_peak(const struct profile *p, uint64_t peak_ns, const char *since,
+                            const char *at, struct window *out, struct err *err);
+
 /* Does the window cover the whole run? */
 bool window_is_whole(const struct profile *p, const struct window *w);
 

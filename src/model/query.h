@@ -34,6 +34,8 @@ enum metric {
     METRIC_TEMPORARY,
     METRIC_MAPPED,
     METRIC_POOL,
+    METRIC_GPU,    /* memory of graphics processors, as the driver gives it */
+    METRIC_TENSOR, /* the same, as the framework's allocator divides it */
     METRIC_CPU,
     METRIC_FAULTS,
     METRIC_UNTOUCHED,
@@ -48,6 +50,12 @@ enum metric {
 static inline bool metric_is_time(enum metric m)
 {
     return m == METRIC_CPU || m == METRIC_WALL || m == METRIC_WAITING;
+}
+
+/* Does the metric have a peak of its own, apart from that of the heap? */
+static inline bool metric_is_gpu(enum metric m)
+{
+    return m == METRIC_GPU || m == METRIC_TENSOR;
 }
 
 /* Is the innermost frame charged, whatever it is? Time in malloc belongs to malloc. */

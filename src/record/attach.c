@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "record/find_export.h"
+#include "record/gpu.h"
 #include "record/libc.h"
 #include "record/loaded_file.h"
 #include "record/recorder.h"
@@ -170,8 +171,8 @@ void attach_take_over(void)
         else
             others[i].address = 0;
     }
-    if (memory >= 0)
-        sys_call(SYS_close, memory);
+    patch_close(memory);
+    gpu_take_over_loaded();
 }
 
 /* --- functions that the tool calls ------------------------------------------------------------ */

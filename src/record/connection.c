@@ -13,10 +13,12 @@
 
 #include "record/attach.h"
 #include "record/callers_definition.h"
+#include "record/gpu.h"
 #include "record/other_names.h"
 #include "record/libc.h"
 #include "record/loaded_file.h"
 #include "record/next_functions.h"
+#include "record/patch.h"
 #include "record/stack_tree.h"
 #include "record/python.h"
 #include "record/recorder.h"
@@ -383,6 +385,8 @@ bool recorder_connect(void)
     recorder.python_size = h->python_size;
     python_reset();
     pools_reset();
+    patch_forked();
+    gpu_reset();
     own_malloc_take_over();
     other_names_take_over();
     if (recorder.late)

@@ -1,5 +1,6 @@
 #include "record/deepbind.h"
 
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -182,11 +183,13 @@ void rebind(void *handle)
     if (atomic_load(&recorder.state) != STATE_LIVE || !find_functions(&w))
         return;
     w.memory = patch_open();
+    if (w.memory == -EBUSY)
+        rebind_later();
     if (w.memory < 0)
         return;
     dl_iterate_phdr(look_for_others, &w);
     dl_iterate_phdr(see_to, &w);
-    sys_call(SYS_close, w.memory);
+    patch_close(w.memory);
     for (size_t at = 0; at < w.report_size; at += strlen(w.report + at) + 1)
         recorder_bound(w.report + at + 1, w.report[at] == MISSED);
 }

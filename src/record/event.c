@@ -472,20 +472,31 @@ void event_unmap_failed(struct thread *t)
     }
 }
 
-void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
-                      const uint64_t *caller)
+static void pool_alloc(struct thread *t, unsigned pool, uint64_t block, size_t size, uint32_t stack)
 {
-    uint64_t address = (uint64_t)(uintptr_t)p & WIRE_LOW48;
-    event_tick(t);
-    uint32_t stack = below(event_stack(t, caller), WIRE_NODE_POOL + pool);
     if (event_room(t, 4)) {
         event_sequence(t);
         uint64_t epoch = accounts_epoch();
-        event_word(t, WIRE_WORD(WIRE_MAP, pool, address));
+        event_word(t, WIRE_WORD(WIRE_MAP, pool, block & WIRE_LOW48));
         event_word(t, stack | epoch << WIRE_MAP_EPOCH);
         event_word(t, size);
         event_publish(t);
     }
+}
+
+void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
+                      const uint64_t *caller)
+{
+    event_tick(t);
+    uint32_t stack = below(event_stack(t, caller), WIRE_NODE_POOL + pool);
+    pool_alloc(t, pool, (uintptr_t)p, size, stack);
+}
+
+void event_gpu_alloc(struct thread *t, unsigned pool, uint64_t block, size_t size,
+                     const uint64_t *caller)
+{
+    event_tick(t);
+    pool_alloc(t, pool, block, size, event_stack(t, caller));
 }
 
 void event_pool_free(struct thread *t, unsigned pool, const void *p)

@@ -65,7 +65,7 @@ static unsigned number_of(struct thread *t, const char *name)
         if (!there) {
             if (!own) {
                 own = atomic_fetch_add(&p->last, 1) + 1;
-                if (own >= WIRE_POOL_ARENAS) {
+                if (own >= WIRE_POOLS_NAMED) {
                     atomic_store(&p->last, WIRE_POOLS);
                     return WIRE_POOLS - 1;
                 }

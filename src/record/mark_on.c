@@ -145,8 +145,7 @@ static uint8_t *see_to(const struct link_map *m, bool alone)
     if (alone) {
         long memory = patch_open();
         island = replace_all(m, functions, count, memory);
-        if (memory >= 0)
-            sys_call(SYS_close, memory);
+        patch_close(memory);
     } else {
         for (unsigned i = 0; i < count; i++)
             recorder_left_alone(name, functions[i].number, WIRE_LEFT_THREADS);
@@ -209,8 +208,7 @@ static bool watch_loader(void)
     }
     if (island && !done)
         sys_call(SYS_munmap, island, (long)ISLAND);
-    if (memory >= 0)
-        sys_call(SYS_close, memory);
+    patch_close(memory);
     return done;
 }
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "record/gpu.h"
 #include "record/loaded_file.h"
 #include "record/loader_list.h"
 #include "record/python.h"
@@ -208,6 +209,7 @@ static uint32_t module_epoch(const struct loaded *l)
     }
 out:
     python_check_file(l->map);
+    gpu_check_file(l->map);
     spin_unlock(&known_lock);
     return epoch;
 }

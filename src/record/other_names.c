@@ -336,5 +336,5 @@ void other_names_take_over(void)
     taken_over = patch_all(functions, OTHER_COUNT, l.start, memory);
     if (taken_over)
         set_next();
-    sys_call(SYS_close, memory);
+    patch_close(memory);
 }

@@ -1,5 +1,6 @@
 #include "record/patch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,9 +14,30 @@
 
 uint8_t patch_code[65536];
 
+static _Atomic bool is_open;
+
 long patch_open(void)
 {
-    return sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+    if (atomic_exchange(&is_open, true))
+        return -EBUSY;
+    long memory =
+        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/mem", (long)(O_RDWR | O_CLOEXEC));
+    if (memory < 0)
+        atomic_store(&is_open, false);
+    return memory;
+}
+
+void patch_close(long memory)
+{
+    if (memory < 0)
+        return;
+    sys_call(SYS_close, memory);
+    atomic_store(&is_open, false);
+}
+
+void patch_forked(void)
+{
+    atomic_store(&is_open, false);
 }
 
 size_t patch_read(long memory, uint64_t address, uint64_t size)

@@ -6,8 +6,8 @@
  * The bytes are written through /proc/self/mem: the kernel copies the page and leaves its
  * protection unchanged, so code is never writable for the program. Kernels since 6.12 can be built
  * to refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Patch only code
- * that no other thread can be executing. One thread at a time may call these functions.
- * [malloc-free]
+ * that no other thread can be executing. One thread at a time patches: it has opened /proc/self/mem
+ * (patch_open), and others that want to cannot meanwhile. [malloc-free]
  */
 #ifndef TIDE_RECORD_PATCH_H
 #define TIDE_RECORD_PATCH_H
@@ -25,8 +25,10 @@ struct patched {
 /* The code that patch_read has read; only the beginning of longer functions. */
 extern uint8_t patch_code[65536];
 
-/* Opens /proc/self/mem, which the caller closes; negative: this failed. */
+/* Opens /proc/self/mem; negative: this failed, or another thread has it open. */
 long patch_open(void);
+void patch_close(long memory); /* accepts a negative one */
+void patch_forked(void);       /* in a forked child, where no other thread patches */
 /* Reads a function, and the padding after it up to the end of its page, into patch_code; returns
  * how many bytes. */
 size_t patch_read(long memory, uint64_t address, uint64_t size);

@@ -23,6 +23,7 @@
  *   own_malloc.c      programs that define malloc themselves
  *   other_names.c     allocators that are called by other names
  *   mark_on.c         functions whose entries are marks
+ *   gpu.h             memory of graphics processors
  *   cpu_timer.c       samples of CPU time by a timer of each thread
  *   nested_hook.c     a hook within a hook, and hooks that were left by longjmp
  *   hooks_*.c         the functions that replace those of libc
@@ -427,6 +428,10 @@ void event_unmap_failed(struct thread *t); /* after a failed operation, if a rec
 void event_pool_alloc(struct thread *t, unsigned pool, const void *p, size_t size,
                       const uint64_t *caller);
 void event_pool_free(struct thread *t, unsigned pool, const void *p);
+/* Records memory of a graphics processor. `pool`: one of WIRE_POOL_GPU and its neighbours; `block`:
+ * its address or handle. event_pool_free records that it is freed. */
+void event_gpu_alloc(struct thread *t, unsigned pool, uint64_t block, size_t size,
+                     const uint64_t *caller);
 /* The number of the caller's stack, for anything but an allocation. */
 uint32_t event_stack(struct thread *t, const uint64_t *caller);
 /* The number of the stack that a signal handler interrupted. `caller` is the caller of the

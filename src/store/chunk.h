@@ -59,6 +59,7 @@ enum chunk_type {
     CHUNK_MAPS = CHUNK_TYPE('M', 'A', 'P', 'S'),
     CHUNK_FOOTPRINTS = CHUNK_TYPE('F', 'O', 'O', 'T'),
     CHUNK_PYTHON = CHUNK_TYPE('P', 'Y', 'T', 'H'),
+    CHUNK_GPU = CHUNK_TYPE('G', 'P', 'U', 'M'),
     CHUNK_HISTOGRAMS = CHUNK_TYPE('H', 'I', 'S', 'T'),
     CHUNK_CHAINS = CHUNK_TYPE('C', 'H', 'N', 'S'),
     CHUNK_IMPORTED = CHUNK_TYPE('I', 'M', 'P', 'T'),

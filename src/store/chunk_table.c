@@ -23,6 +23,7 @@ IS_THERE(live_blocks, p->scans.count != 0)
 IS_THERE(captures, p->captures.count != 0)
 IS_THERE(footprints, p->footprints.count != 0)
 IS_THERE(python, p->python_version != 0)
+IS_THERE(gpu, p->gpu[GPU_DRIVER].known || p->gpu[GPU_TENSORS].known)
 IS_THERE(histograms, p->has_histograms)
 IS_THERE(chain_rows, p->chains.count != 0)
 IS_THERE(inputs, p->merge != NULL)
@@ -48,6 +49,7 @@ const struct chunk_codec chunk_table[CHUNK_CODECS] = {
     {CHUNK_MAPS, PROFILE_FIGURES, CODEC(captures), true},
     {CHUNK_FOOTPRINTS, PROFILE_FIGURES, CODEC(footprints), true},
     {CHUNK_PYTHON, PROFILE_FIGURES, CODEC(python), true},
+    {CHUNK_GPU, PROFILE_FIGURES, CODEC(gpu), true},
     {CHUNK_HISTOGRAMS, PROFILE_FIGURES, CODEC(histograms), true},
     {CHUNK_CHAINS, PROFILE_FIGURES, CODEC(chain_rows), true},
     {CHUNK_INPUTS, PROFILE_FIGURES, CODEC(inputs), true},

@@ -3,7 +3,7 @@
  *
  * Both functions of a chunk are next to each other in one file: mark_chunks.c, merge_chunks.c,
  * process_chunk.c, python_chunk.c, site_chunks.c, stack_chunks.c, captures.c, chain_rows.c,
- * footprints.c, histograms.c or live_blocks.c. docs/FORMAT.md describes the bytes. A chunk that
+ * footprints.c, gpu_chunk.c, histograms.c or live_blocks.c. docs/FORMAT.md describes the bytes. A chunk that
  * refers to another one (LIVE to SITE, for example) comes after it, so the decoder rejects a number
  * that points beyond the entries decoded so far.
  */
@@ -30,7 +30,7 @@ struct chunk_codec {
 };
 
 /* All chunks of a profile, in the order in which they are in the file. */
-#define CHUNK_CODECS 22
+#define CHUNK_CODECS 23
 extern const struct chunk_codec chunk_table[CHUNK_CODECS];
 
 #define CODEC(name)                                                                                \
@@ -50,6 +50,7 @@ CODEC(live_blocks)
 CODEC(captures)
 CODEC(footprints)
 CODEC(python)
+CODEC(gpu)
 CODEC(histograms)
 CODEC(chain_rows)
 CODEC(inputs)

@@ -39,6 +39,8 @@ enum domain {
     DOMAIN_WAITING,
     DOMAIN_READY, /* the same, but ready to run while others had the processor */
     DOMAIN_ARENA, /* what CPython maps for small objects, if these are not blocks themselves */
+    DOMAIN_GPU,    /* memory of graphics processors, as CUDA's driver gives it */
+    DOMAIN_TENSOR, /* the same, as PyTorch's caching allocator divides it */
     DOMAIN_COUNT
 };
 
@@ -53,6 +55,18 @@ static inline bool domain_is_sampled(uint32_t domain)
 static inline bool domain_is_live(uint32_t domain)
 {
     return domain == DOMAIN_HEAP || domain == DOMAIN_ARENA;
+}
+
+/* Memory of graphics processors is counted twice: as the driver gives it, and as the framework
+ * divides it. Each of the two has a peak of its own. */
+enum gpu_view { GPU_DRIVER, GPU_TENSORS, GPU_VIEWS };
+static inline enum domain gpu_domain(enum gpu_view view)
+{
+    return view == GPU_DRIVER ? DOMAIN_GPU : DOMAIN_TENSOR;
+}
+static inline bool domain_is_gpu(uint32_t domain)
+{
+    return domain == DOMAIN_GPU || domain == DOMAIN_TENSOR;
 }
 
 /* The columns of a row: what happened at one site in one interval. The sum of a column over time
@@ -125,9 +139,17 @@ struct unit {
     uint64_t bytes, usable;
 };
 
+/* What is known about memory of graphics processors, in one view (enum gpu_view). */
+struct gpu_figures {
+    bool known; /* its functions were hooked; otherwise the program has none, or a note says why */
+    uint64_t peak_bytes, peak_blocks;
+    uint64_t peak_ns; /* the end of the interval that has the peak */
+};
+
 struct site {
     /* Values for the whole run, which cannot be computed from rows. */
-    /* Live here when the process's live total was highest. */
+    /* Live here when the process's live total was highest; in a domain of graphics processors, when
+     * the total of that domain was highest. */
     uint64_t at_peak_bytes, at_peak_blocks;
     uint64_t at_peak_usable;
     /* The size of its first allocation. Most sites have only one size (store/rows.h). */
@@ -454,6 +476,7 @@ struct profile {
     bool python_objects;     /* its objects are recorded as heap blocks */
     size_t python_end; /* number of intervals before its interpreter began to end; 0: not seen */
     VEC(struct arena_reading) arenas; /* in order of time, up to the interpreter's end */
+    struct gpu_figures gpu[GPU_VIEWS];
     bool has_histograms;
     struct bucket_rows sizes;     /* allocations not listed are in the bucket of site.unit_bytes */
     struct bucket_rows lifetimes; /* of freed blocks; those not listed are in the shortest bucket */

@@ -30,7 +30,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 20
+#define WIRE_VERSION 21
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -101,6 +101,10 @@ static inline uint32_t wire_window_start(unsigned window)
 #define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
 #define WIRE_NODE_POOL       UINT64_C(16) /* + number: not a frame, but the pool of a block */
 #define WIRE_POOLS           4096         /* numbers of pools are less */
+#define WIRE_POOLS_NAMED     4091         /* from here on, numbers are not given to names: */
+#define WIRE_POOL_TENSORS    4091         /* memory of graphics processors, as PyTorch divides it */
+#define WIRE_POOL_GPU_HANDLES 4092        /* what the driver gave by a handle (cuMemCreate) */
+#define WIRE_POOL_GPU        4093         /* what the driver gave by its address */
 #define WIRE_POOL_ARENAS     4094         /* not a pool: used for arenas of CPython */
 
 /* A frame of Python: the number of its code (offset of its wire_code / 8) and its line. */
@@ -135,6 +139,12 @@ struct wire_code {
 static_assert(sizeof(struct wire_code) == 24, "wire ABI");
 
 /* What is recorded of Python's frames in this process. */
+/* Who reports memory of graphics processors. */
+enum wire_gpu {
+    WIRE_GPU_DRIVER = 1, /* CUDA's driver */
+    WIRE_GPU_TENSORS = 2 /* PyTorch's caching allocator */
+};
+
 enum wire_python_state {
     WIRE_PYTHON_NONE, /* no interpreter was found */
     WIRE_PYTHON_ON,
@@ -289,6 +299,8 @@ struct wire_header {
     _Atomic uint32_t python_version;         /* 0x030b07f0: 3.11.7; 0: not known */
     _Atomic uint32_t python_used;            /* bytes of complete records, from 8 on */
     _Atomic uint32_t objects;                /* enum wire_objects */
+    /* Of enum wire_gpu: whose functions are hooked, and whose could not be. */
+    _Atomic uint32_t gpu_hooked, gpu_refused;
     /* Where the interpreter says which thread finalises it; 0: nowhere. */
     _Atomic uint64_t python_finalizing;
     _Atomic uint64_t python_int_type; /* the address of the type of ints; 0: not known */

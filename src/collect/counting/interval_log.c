@@ -196,6 +196,7 @@ void interval_log_close(struct interval_log *t, struct ledger *l, uint64_t end_n
                         .live_bytes = ledger_now(l).bytes,
                         .live_blocks = ledger_now(l).blocks,
                         .allocations = l->allocations};
+    ledger_end_gpu_interval(l, end_ns);
     t->kept += kept;
     if (kept)
         t->marked_ns = end_ns;

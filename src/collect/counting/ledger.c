@@ -13,6 +13,8 @@
 void ledger_init(struct ledger *l)
 {
     *l = (struct ledger){.peak_epoch = 1};
+    for (int view = 0; view < GPU_VIEWS; view++)
+        l->gpu[view].peak_epoch = 1;
     histogram_init(&l->histogram);
 }
 
@@ -129,11 +131,38 @@ static inline struct site_amounts *amounts_of(struct ledger *l, struct account *
                                              : site_amounts_widen(&l->amounts, a);
 }
 
-static inline void before_change(struct ledger *l, struct site_amounts *m)
+/* The total of graphics processors to which an account belongs; NULL: to none. */
+static inline struct gpu_total *gpu_total_of(struct ledger *l, const struct account *a)
 {
-    if (m->saved_epoch != l->peak_epoch) {
+    return !domain_is_gpu(a->domain) ? NULL : &l->gpu[a->domain == DOMAIN_GPU ? GPU_DRIVER : GPU_TENSORS];
+}
+
+static inline uint64_t epoch_of(const struct ledger *l, const struct account *a)
+{
+    return !domain_is_gpu(a->domain) ? l->peak_epoch
+           : a->domain == DOMAIN_GPU ? l->gpu[GPU_DRIVER].peak_epoch
+                                     : l->gpu[GPU_TENSORS].peak_epoch;
+}
+
+static inline void before_change(struct ledger *l, const struct account *a, struct site_amounts *m)
+{
+    uint64_t epoch = epoch_of(l, a);
+    if (m->saved_epoch != epoch) {
         m->at_peak = m->live;
-        m->saved_epoch = l->peak_epoch;
+        m->saved_epoch = epoch;
+    }
+}
+
+/* A block of a graphics processor was allocated or freed. */
+static void gpu_change(struct gpu_total *g, uint64_t bytes, uint64_t blocks, uint64_t usable)
+{
+    g->live.bytes += bytes;
+    g->live.blocks += blocks;
+    g->live.usable += usable;
+    if (blocks == 1 && g->live.bytes > g->peak.bytes) {
+        g->peak = g->live;
+        g->peak_epoch++;
+        g->peak_ns = 0;
     }
 }
 
@@ -195,7 +224,7 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     bool heap = domain_is_live(a->domain);
     if (!heap || l->peak_is_reported ||
         l->live.bytes + size <= l->peak_bytes) /* otherwise the peak is after this */
-        before_change(l, m);
+        before_change(l, a, m);
     m->live.bytes += size;
     m->live.blocks++;
     m->live.usable += usable;
@@ -212,6 +241,9 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
         l->live.usable += usable;
     }
     after_growth(l, m);
+    struct gpu_total *gpu = gpu_total_of(l, a);
+    if (gpu)
+        gpu_change(gpu, size, 1, usable);
 }
 
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS])
@@ -253,10 +285,13 @@ void ledger_free(struct ledger *l, uint32_t account, uint64_t size, uint64_t usa
         delta[COL_TEMPS]++;
         delta[COL_TEMP_BYTES] += size;
     }
-    before_change(l, m);
+    before_change(l, a, m);
     m->live.bytes -= size;
     m->live.blocks--;
     m->live.usable -= usable;
+    struct gpu_total *gpu = gpu_total_of(l, a);
+    if (gpu)
+        gpu_change(gpu, -size, -UINT64_C(1), -usable);
     if (!domain_is_live(a->domain))
         return;
     l->live.bytes -= size;
@@ -273,7 +308,7 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     delta[COL_FREES]--;
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= usable;
-    before_change(l, m);
+    before_change(l, a, m);
     m->live.bytes += size;
     m->live.blocks++;
     m->live.usable += usable;
@@ -292,7 +327,7 @@ void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREED] += size;
     delta[COL_USABLE_FREED] += size;
-    before_change(l, m);
+    before_change(l, a, m);
     m->live.bytes -= size;
     m->live.usable -= size;
     if (domain_is_live(a->domain)) {
@@ -308,7 +343,7 @@ void ledger_unshrink(struct ledger *l, uint32_t account, uint64_t size)
     uint64_t *delta = delta_of(l, a);
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= size;
-    before_change(l, m);
+    before_change(l, a, m);
     m->live.bytes += size;
     m->live.usable += size;
     if (domain_is_live(a->domain)) {
@@ -345,6 +380,13 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
 static uint64_t higher(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+void ledger_end_gpu_interval(struct ledger *l, uint64_t end_ns)
+{
+    for (int view = 0; view < GPU_VIEWS; view++)
+        if (l->gpu[view].peak.bytes && !l->gpu[view].peak_ns)
+            l->gpu[view].peak_ns = end_ns ? end_ns : 1;
 }
 
 uint64_t ledger_end_interval(struct ledger *l)
@@ -398,7 +440,7 @@ struct amount ledger_at_peak(const struct ledger *l, const struct account *a)
     if (!a->wide)
         return site_amounts_blocks(a, a->at_peak_blocks);
     const struct site_amounts *m = &l->amounts.items[a->wide - 1];
-    return m->saved_epoch == l->peak_epoch ? m->at_peak : m->live;
+    return m->saved_epoch == epoch_of(l, a) ? m->at_peak : m->live;
 }
 
 struct site ledger_site(const struct ledger *l, uint32_t account)

@@ -54,6 +54,12 @@ struct ledger {
     uint64_t unwatched_peak_bytes;
     /* The highest live total of the intervals that ended since ledger_watch. */
     uint64_t watched_peak_bytes;
+    /* The same for graphics processors, which have peaks of their own. */
+    struct gpu_total {
+        struct amount live, peak;
+        uint64_t peak_epoch;
+        uint64_t peak_ns; /* the end of the interval that has the peak; 0: it has not ended */
+    } gpu[GPU_VIEWS];
     uint64_t allocations, allocated_bytes;
     bool peak_is_reported; /* the program itself knows the peak, and reports peak_epoch */
     struct histogram histogram;
@@ -123,6 +129,8 @@ void ledger_sample(struct ledger *l, uint32_t account, uint64_t count, uint64_t 
 void ledger_sample_late(struct ledger *l, uint32_t account, uint64_t count, uint64_t amount);
 /* Ends the open interval, and returns its peak. */
 uint64_t ledger_end_interval(struct ledger *l);
+/* An interval ends at this time: notes it for the peaks of graphics processors that are in it. */
+void ledger_end_gpu_interval(struct ledger *l, uint64_t end_ns);
 /* The highest live total since ledger_watch, or since the start. */
 uint64_t ledger_watched_peak(const struct ledger *l);
 void ledger_watch(struct ledger *l);

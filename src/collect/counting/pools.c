@@ -13,6 +13,13 @@ static struct pool *pool_at(struct pools *p, uint64_t number)
     return &p->list.items[number];
 }
 
+enum domain pools_domain(uint32_t number)
+{
+    return number == WIRE_POOL_TENSORS                                    ? DOMAIN_TENSOR
+           : number == WIRE_POOL_GPU || number == WIRE_POOL_GPU_HANDLES ? DOMAIN_GPU
+                                                                        : DOMAIN_POOL;
+}
+
 void pools_name(struct target *t, uint64_t number, const char *name)
 {
     struct pool *pool = pool_at(&t->pools, number);
@@ -34,7 +41,7 @@ void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t a
         return;
     if (blocks_put(&pool->live, &block, &old)) {
         ledger_free(&t->ledger, old.site, old.size, old.usable, false);
-        t->pools.replaced_blocks++;
+        t->pools.replaced_blocks += pools_domain(number) == DOMAIN_POOL;
     }
     ledger_alloc(&t->ledger, account, block.size, block.usable, false);
 }
@@ -45,7 +52,7 @@ void pools_free(struct target *t, uint64_t number, uint64_t address)
     struct block block;
     if (pool && blocks_take(&pool->live, address, &block))
         ledger_free(&t->ledger, block.site, block.size, block.usable, false);
-    else if (!t->was_paused)
+    else if (!t->was_paused && pools_domain((uint32_t)number) == DOMAIN_POOL)
         t->pools.unknown_frees++;
 }
 

@@ -24,6 +24,8 @@ struct pools {
     uint64_t replaced_blocks; /* blocks reported twice without a free in between */
 };
 
+/* What the blocks of a pool count as: the last numbers are no pools (wire/layout.h). */
+enum domain pools_domain(uint32_t number);
 void pools_name(struct target *t, uint64_t number, const char *name);
 void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t address,
                  uint64_t size);

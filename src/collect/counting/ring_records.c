@@ -70,7 +70,8 @@ void record_map(struct target *t, struct reader *r, const uint64_t *w)
     set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
     unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
     if (maps && detail) {
-        pools_alloc(t, detail, record_account(t, r, (uint32_t)w[1], DOMAIN_POOL), address, w[2]);
+        pools_alloc(t, detail, record_account(t, r, (uint32_t)w[1], pools_domain(detail)), address,
+                    w[2]);
     } else if (!maps && detail == WIRE_UNMAP_POOL) {
         pools_free(t, w[1], address);
     } else if (maps) {

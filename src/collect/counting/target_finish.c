@@ -101,6 +101,8 @@ void target_pause(struct target *t, uint64_t now_ns)
     t->python.state = atomic_load(&t->header->python);
     t->python.version = atomic_load(&t->header->python_version);
     t->python.objects_state = atomic_load(&t->header->objects);
+    t->gpu_hooked = atomic_load(&t->header->gpu_hooked);
+    t->gpu_refused = atomic_load(&t->header->gpu_refused) & ~t->gpu_hooked;
     target_update_code(t);
 }
 
@@ -160,6 +162,14 @@ static void add_notes(struct target *t)
             : t->unannounced_frees ? " or of blocks from before the attach"
                                    : "; what is left of them is counted as from before the attach");
     free(frees);
+    if (t->gpu_refused)
+        *vec_push(&p->notes) = xasprintf(
+            "memory of graphics processors was not recorded as %s: the functions could not be "
+            "hooked%s",
+            t->gpu_refused == WIRE_GPU_DRIVER    ? "CUDA's driver gives it"
+            : t->gpu_refused == WIRE_GPU_TENSORS ? "PyTorch divides it"
+                                                 : "CUDA's driver gives it and PyTorch divides it",
+            t->attached ? "; libraries that are loaded after the attach are left alone" : "");
     if (t->timeline.not_kept)
         *vec_push(&p->notes) = xasprintf(
             "the moments of %zu marks are not exact: --at and --since are exact for the first "
@@ -174,6 +184,19 @@ static void add_notes(struct target *t)
         *vec_push(&p->notes) = xasprintf(
             "%llu blocks were freed in a way that could not be seen; their addresses came up again",
             (unsigned long long)t->missed_frees);
+}
+
+static void finish_gpu(struct target *t)
+{
+    static const uint32_t bit[GPU_VIEWS] = {[GPU_DRIVER] = WIRE_GPU_DRIVER,
+                                            [GPU_TENSORS] = WIRE_GPU_TENSORS};
+    for (int view = 0; view < GPU_VIEWS; view++) {
+        const struct gpu_total *g = &t->ledger.gpu[view];
+        t->profile.gpu[view] = (struct gpu_figures){.known = t->gpu_hooked & bit[view],
+                                                    .peak_bytes = g->peak.bytes,
+                                                    .peak_blocks = g->peak.blocks,
+                                                    .peak_ns = g->peak_ns};
+    }
 }
 
 void target_finish(struct target *t)
@@ -193,5 +216,6 @@ void target_finish(struct target *t)
         p->python_end = interval_log_find(&t->timeline, t->python.end_tick - 1);
     p->peak_bytes = t->ledger.peak_bytes;
     p->peak_blocks = t->ledger.peak_blocks;
+    finish_gpu(t);
     add_notes(t);
 }

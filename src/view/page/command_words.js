@@ -18,7 +18,7 @@ const TAKES = {
 };
 
 // Metrics that are a state at a moment; the others are sums over a window.
-const STATES = ["", "live", "peak", "sitepeak", "largest", "mapped", "pool", "untouched"];
+const STATES = ["", "live", "peak", "sitepeak", "largest", "mapped", "pool", "gpu", "tensor", "untouched"];
 
 // Frames of Python's import system, as a pattern for --fold.
 export const IMPORT_SYSTEM =
@@ -80,6 +80,8 @@ export const METRIC_TITLES = {
     temporary: "bytes of temporary allocations",
     mapped: "mapped bytes",
     pool: "bytes of pools",
+    gpu: "bytes of graphics processors",
+    tensor: "bytes of tensors",
     untouched: "bytes never touched",
     touched: "bytes first touched",
     faults: "bytes of page faults",

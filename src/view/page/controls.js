@@ -7,10 +7,12 @@ import {change, state, unfiltered} from "./state.js";
 import {METRIC_TITLES, metric_of, words_of} from "./command_words.js";
 
 const METRICS = [
-    "live", "total", "peak", "sitepeak", "largest", "temporary", "mapped", "pool", "untouched", "cpu",
-    "samples", "wall", "waiting", "faults", "touched"
+    "live", "total", "peak", "sitepeak", "largest", "temporary", "mapped", "pool", "gpu", "tensor",
+    "untouched", "cpu", "samples", "wall", "waiting", "faults", "touched"
 ];
-const OPTIONAL = ["mapped", "pool", "untouched", "cpu", "samples", "wall", "waiting", "faults", "touched"];
+const OPTIONAL = [
+    "mapped", "pool", "gpu", "tensor", "untouched", "cpu", "samples", "wall", "waiting", "faults", "touched"
+];
 const GROUPS = ["function", "line", "file", "library", "thread", "stack"];
 
 // Why a metric is not in the recording, by its name; determined once, after the first screen.
