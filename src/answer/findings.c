@@ -203,7 +203,8 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
         return;
     struct strbuf name = {0};
     finding_function(j->of, j->own, &name);
-    const char *metric = kind == FINDING_GPU ? metric_name(finding_gpu_metric(j->of)) : metrics[kind];
+    const char *metric =
+        kind == FINDING_GPU ? metric_name(finding_gpu_metric(j->of)) : metrics[kind];
     strbuf_printf(out, " --metric %s", metric ? metric : "total");
     if (kind == FINDING_MAPPED)
         strbuf_printf(out, " --at %s", j->of->mapped_at);

@@ -342,8 +342,8 @@ static void lines_gpu(const struct profile *p, const struct style *s, struct str
     static const struct {
         const char *label;
         enum metric metric;
-    } views[GPU_VIEWS] = {[GPU_DRIVER] = {"gpu", METRIC_GPU},
-                          [GPU_TENSORS] = {"tensors", METRIC_TENSOR}};
+    } views[GPU_VIEWS] = {
+        [GPU_DRIVER] = {"gpu", METRIC_GPU}, [GPU_TENSORS] = {"tensors", METRIC_TENSOR}};
     for (int view = 0; view < GPU_VIEWS; view++) {
         const struct gpu_figures *g = &p->gpu[view];
         if (!g->peak_bytes)

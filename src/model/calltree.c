@@ -128,8 +128,8 @@ static uint32_t charged(const struct builder *b, uint32_t node, enum charge char
         call = parent[call];
     if (b->filter && b->filter->no_fold)
         return call;
-    uint32_t user = call;
-    while (user && (flags[user] & CALL_STD))
+    uint32_t user = call, folded = CALL_STD | (b->measure->gpu ? CALL_GPU : 0u);
+    while (user && (flags[user] & folded))
         user = parent[user];
     /* A stack that consists of such frames only keeps them; otherwise nothing would be left to
      * show. */

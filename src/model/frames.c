@@ -169,6 +169,8 @@ static struct renamed examine(struct frame_table *t, const char *name)
         out.flags |= CALL_ALLOCATOR;
     if (name_part_is_std(bare))
         out.flags |= CALL_STD;
+    if (name_part_is_gpu(bare))
+        out.flags |= CALL_GPU;
     if (name_part_is_announcement(bare))
         out.flags |= CALL_DROPPED;
     if (filter && filter->match) {
@@ -232,6 +234,13 @@ static bool is_recorder(const char *module)
     return strcmp(module, "libtidemark.so") == 0;
 }
 
+/* CUDA's runtime and driver, and the libraries of PyTorch that have its allocators. */
+static bool is_gpu_library(const char *module)
+{
+    return text_begins(module, "libcudart.so") || text_begins(module, "libcuda.so") ||
+           text_begins(module, "libc10.so") || text_begins(module, "libc10_cuda.so");
+}
+
 #define OWN_FLAGS (CALL_DROPPED | CALL_RECORDER)
 
 static const struct path_text no_text;
@@ -259,6 +268,7 @@ static const struct path_text *module_text(struct frame_table *t, uint32_t strin
         text->module = strpool_add(&t->strings, base);
         text->own = is_recorder(base);
         text->interpreter = is_interpreter(base);
+        text->gpu = is_gpu_library(base);
     }
     return text;
 }
@@ -273,9 +283,10 @@ static uint32_t resolved(struct frame_table *t, const struct frame *f, bool inte
                            .line = f->line,
                            .kind = (uint8_t)f->kind,
                            .unmatched = function.flags & CALL_ALLOCATOR};
-    c.flags = function.flags | kind_flags(t, f->kind) | (module->own ? OWN_FLAGS : 0);
+    c.flags = function.flags | kind_flags(t, f->kind) | (module->own ? OWN_FLAGS : 0) |
+              (module->gpu ? CALL_GPU : 0);
     if (f->kind == FRAME_PYTHON)
-        c.flags = (uint16_t)((c.flags & ~(CALL_ALLOCATOR | CALL_STD)) | CALL_PYTHON);
+        c.flags = (uint16_t)((c.flags & ~(CALL_ALLOCATOR | CALL_STD | CALL_GPU)) | CALL_PYTHON);
     else
         c.interpreter = interpreter || module->interpreter;
     if (f->kind != FRAME_PYTHON && file->std_file)

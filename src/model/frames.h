@@ -41,6 +41,9 @@ enum call_flag {
     CALL_IN_PATH = 256,  /* its file is in --within-path */
     CALL_RECORDER = 512, /* a function of the recorder: never listed */
     CALL_KERNEL = 1024,  /* "[kernel]": time that the kernel spent for the program */
+    /* Hands memory of graphics processors on: folded like CALL_STD for the metrics of that
+     * memory. */
+    CALL_GPU = 2048,
 };
 
 struct call_frame {
@@ -69,7 +72,8 @@ struct module_index {
 struct path_text {
     uint32_t file, module; /* indexes into frame_table.strings; MAP_NONE: not computed yet */
     bool std_file;         /* a file of the standard library */
-    bool own, interpreter; /* as a module: the recorder, Python */
+    bool own, interpreter; /* as a module: the recorder, Python, */
+    bool gpu;              /* CUDA's runtime and driver, or PyTorch's allocators */
 };
 
 struct call_paths;

@@ -153,6 +153,17 @@ bool name_part_is_std(struct name_part bare)
            rust_name_is_std(bare);
 }
 
+bool name_part_is_gpu(struct name_part bare)
+{
+    static const char *const begins[] = {"cudaMalloc",         "libcudart_static_",
+                                         "at::detail::empty",  "at::detail::_empty",
+                                         "at::native::empty_", "at::_ops::empty_"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (text_begins(bare.text, begins[i]))
+            return true;
+    return false;
+}
+
 /* The part after the last :: outside of brackets. */
 static struct name_part last_component(struct name_part part)
 {

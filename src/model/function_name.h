@@ -36,6 +36,10 @@ bool name_part_is_announcement(struct name_part bare);
 /* Is the qualified name in the standard library (std::, __gnu_cxx::; for Rust, rust_name.h)? */
 bool name_part_is_std(struct name_part bare);
 
+/* Does it hand memory of graphics processors on: CUDA's runtime, which may be part of the program,
+ * or what PyTorch calls to get the memory of a tensor? */
+bool name_part_is_gpu(struct name_part bare);
+
 /* Would a user who types `wanted` mean this function? It may be the whole name, the name without
  * arguments, or the last component. */
 bool name_is(const char *name, const char *wanted);

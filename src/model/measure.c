@@ -73,7 +73,8 @@ const struct gpu_figures *gpu_figures_of(const struct profile *p, enum metric m)
 static int gpu_window(const struct profile *p, const struct query *q, struct window *out,
                       struct err *err)
 {
-    bool peak = (q->at && strcmp(q->at, "peak") == 0) || (q->since && strcmp(q->since, "peak") == 0);
+    bool peak =
+        (q->at && strcmp(q->at, "peak") == 0) || (q->since && strcmp(q->since, "peak") == 0);
     if (peak && p->together > 1 && !p->merge)
         return err_set(err, -ENODATA,
                        "the peak of --metric %s is known of each process, not of all together; "
@@ -258,7 +259,8 @@ void measure_sites(struct measure *m, const struct profile *p, enum metric metri
     *m = (struct measure){.sites = xcalloc(p->sites.count + 1, sizeof *m->sites),
                           .count = p->sites.count,
                           .by_max = metric == METRIC_LARGEST,
-                          .in_place = metric_in_place(metric)};
+                          .in_place = metric_in_place(metric),
+                          .gpu = metric_is_gpu(metric)};
     if (metric == METRIC_SITEPEAK || metric == METRIC_LARGEST) {
         add_whole_run(m, p, metric);
     } else if (metric == METRIC_UNTOUCHED) {

@@ -57,6 +57,7 @@ struct measure {
     bool by_max;
     /* The innermost frame is charged, whatever it is: time in malloc belongs to malloc. */
     bool in_place;
+    bool gpu; /* the functions that hand memory of graphics processors on are not charged */
 };
 
 /* What is known about graphics processors, for METRIC_GPU or METRIC_TENSOR. */

@@ -17,8 +17,8 @@ GPU_DRIVER_FUNCTIONS(DECLARE)
 GPU_TENSOR_FUNCTIONS(DECLARE)
 
 #define FUNCTION(n) [GPU_##n] = {.name = #n, .hook = hook_##n},
-static struct patched functions[GPU_FUNCTIONS] = {
-    GPU_DRIVER_FUNCTIONS(FUNCTION) GPU_TENSOR_FUNCTIONS(FUNCTION)};
+static struct patched functions[GPU_FUNCTIONS] = {GPU_DRIVER_FUNCTIONS(FUNCTION)
+                                                      GPU_TENSOR_FUNCTIONS(FUNCTION)};
 
 /* A file is one of these if it exports the first or the last of the functions. */
 static struct library {

@@ -79,11 +79,9 @@ ALLOCATING(cuMemAllocAsync, WIRE_POOL_GPU, size, (device_address * out, size_t s
 ALLOCATING(cuMemAllocAsync_ptsz, WIRE_POOL_GPU, size,
            (device_address * out, size_t size, void *stream), (out, size, stream))
 ALLOCATING(cuMemAllocFromPoolAsync, WIRE_POOL_GPU, size,
-           (device_address * out, size_t size, void *pool, void *stream),
-           (out, size, pool, stream))
+           (device_address * out, size_t size, void *pool, void *stream), (out, size, pool, stream))
 ALLOCATING(cuMemAllocFromPoolAsync_ptsz, WIRE_POOL_GPU, size,
-           (device_address * out, size_t size, void *pool, void *stream),
-           (out, size, pool, stream))
+           (device_address * out, size_t size, void *pool, void *stream), (out, size, pool, stream))
 FREEING(cuMemFree_v2, WIRE_POOL_GPU, (device_address block), (block))
 FREEING(cuMemFreeAsync, WIRE_POOL_GPU, (device_address block, void *stream), (block, stream))
 FREEING(cuMemFreeAsync_ptsz, WIRE_POOL_GPU, (device_address block, void *stream), (block, stream))

@@ -37,8 +37,8 @@ enum domain {
     DOMAIN_FOREIGN, /* heap blocks that a thread freed and others had allocated; no stack */
     /* Off the processor, waiting for something: a block is one wait, bytes are ns. */
     DOMAIN_WAITING,
-    DOMAIN_READY, /* the same, but ready to run while others had the processor */
-    DOMAIN_ARENA, /* what CPython maps for small objects, if these are not blocks themselves */
+    DOMAIN_READY,  /* the same, but ready to run while others had the processor */
+    DOMAIN_ARENA,  /* what CPython maps for small objects, if these are not blocks themselves */
     DOMAIN_GPU,    /* memory of graphics processors, as CUDA's driver gives it */
     DOMAIN_TENSOR, /* the same, as PyTorch's caching allocator divides it */
     DOMAIN_COUNT

@@ -97,15 +97,15 @@ static inline uint32_t wire_window_start(unsigned window)
 #define WIRE_PRELOAD_GUARD "$ORIGIN" WIRE_PRELOAD_UP
 
 /* A frame's slot: a return address with the module epoch in bits 48 to 59; or one of these. */
-#define WIRE_NODE_TRUNCATED  UINT64_C(1)  /* outer frames that were left out */
-#define WIRE_NODE_INCOMPLETE UINT64_C(2)  /* the walk could not go on: no unwind information */
-#define WIRE_NODE_POOL       UINT64_C(16) /* + number: not a frame, but the pool of a block */
-#define WIRE_POOLS           4096         /* numbers of pools are less */
-#define WIRE_POOLS_NAMED     4091         /* from here on, numbers are not given to names: */
-#define WIRE_POOL_TENSORS    4091         /* memory of graphics processors, as PyTorch divides it */
-#define WIRE_POOL_GPU_HANDLES 4092        /* what the driver gave by a handle (cuMemCreate) */
-#define WIRE_POOL_GPU        4093         /* what the driver gave by its address */
-#define WIRE_POOL_ARENAS     4094         /* not a pool: used for arenas of CPython */
+#define WIRE_NODE_TRUNCATED   UINT64_C(1)  /* outer frames that were left out */
+#define WIRE_NODE_INCOMPLETE  UINT64_C(2)  /* the walk could not go on: no unwind information */
+#define WIRE_NODE_POOL        UINT64_C(16) /* + number: not a frame, but the pool of a block */
+#define WIRE_POOLS            4096         /* numbers of pools are less */
+#define WIRE_POOLS_NAMED      4091         /* from here on, numbers are not given to names: */
+#define WIRE_POOL_TENSORS     4091 /* memory of graphics processors, as PyTorch divides it */
+#define WIRE_POOL_GPU_HANDLES 4092 /* what the driver gave by a handle (cuMemCreate) */
+#define WIRE_POOL_GPU         4093 /* what the driver gave by its address */
+#define WIRE_POOL_ARENAS      4094 /* not a pool: used for arenas of CPython */
 
 /* A frame of Python: the number of its code (offset of its wire_code / 8) and its line. */
 #define WIRE_NODE_PYTHON        (UINT64_C(1) << 63)

@@ -57,7 +57,7 @@ static int check(int result, size_t size)
 
 #define CALL(name, ...)                                                                            \
     __extension__({                                                                                \
-        int (*function)() = __extension__(int (*)())driver_function(#name);                        \
+        int (*function)() = __extension__(int (*)()) driver_function(#name);                       \
         function(__VA_ARGS__);                                                                     \
     })
 
@@ -221,7 +221,8 @@ int main(int argc, char **argv)
     } else if (strcmp(mode, "threads") == 0) {
         threads();
     } else {
-        if (strcmp(mode, "wait") == 0 && (puts("ready"), fflush(stdout), !fgets(line, sizeof line, stdin)))
+        if (strcmp(mode, "wait") == 0 &&
+            (puts("ready"), fflush(stdout), !fgets(line, sizeof line, stdin)))
             return 4;
         plain();
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default"), noinline))
+#define EXPORT          __attribute__((visibility("default"), noinline))
 #define NOT_INITIALISED 3
 #define OUT_OF_MEMORY   2
 #define INVALID         1
@@ -128,18 +128,26 @@ struct function {
     const char *name;
     void *address;
 };
-#define FUNCTION(name) {#name, (void *)name}
+#define FUNCTION(name)                                                                             \
+    {                                                                                              \
+#name, (void *)name                                                                        \
+    }
 
 /* The runtime asks for functions in this way, and not the loader. */
 EXPORT int cuGetProcAddress_v2(const char *name, void **out)
 {
-    static const struct function functions[] = {
-        FUNCTION(cuMemAlloc_v2),           FUNCTION(cuMemAllocPitch_v2),
-        FUNCTION(cuMemAllocManaged),       FUNCTION(cuMemAllocAsync),
-        FUNCTION(cuMemAllocAsync_ptsz),    FUNCTION(cuMemAllocFromPoolAsync),
-        FUNCTION(cuMemAllocFromPoolAsync_ptsz), FUNCTION(cuMemCreate),
-        FUNCTION(cuMemFree_v2),            FUNCTION(cuMemFreeAsync),
-        FUNCTION(cuMemFreeAsync_ptsz),     FUNCTION(cuMemRelease)};
+    static const struct function functions[] = {FUNCTION(cuMemAlloc_v2),
+                                                FUNCTION(cuMemAllocPitch_v2),
+                                                FUNCTION(cuMemAllocManaged),
+                                                FUNCTION(cuMemAllocAsync),
+                                                FUNCTION(cuMemAllocAsync_ptsz),
+                                                FUNCTION(cuMemAllocFromPoolAsync),
+                                                FUNCTION(cuMemAllocFromPoolAsync_ptsz),
+                                                FUNCTION(cuMemCreate),
+                                                FUNCTION(cuMemFree_v2),
+                                                FUNCTION(cuMemFreeAsync),
+                                                FUNCTION(cuMemFreeAsync_ptsz),
+                                                FUNCTION(cuMemRelease)};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, name) == 0) {
             *out = functions[i].address;

@@ -134,7 +134,8 @@ static inline struct site_amounts *amounts_of(struct ledger *l, struct account *
 /* The total of graphics processors to which an account belongs; NULL: to none. */
 static inline struct gpu_total *gpu_total_of(struct ledger *l, const struct account *a)
 {
-    return !domain_is_gpu(a->domain) ? NULL : &l->gpu[a->domain == DOMAIN_GPU ? GPU_DRIVER : GPU_TENSORS];
+    return !domain_is_gpu(a->domain) ? NULL
+                                     : &l->gpu[a->domain == DOMAIN_GPU ? GPU_DRIVER : GPU_TENSORS];
 }
 
 static inline uint64_t epoch_of(const struct ledger *l, const struct account *a)

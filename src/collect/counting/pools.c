@@ -15,7 +15,7 @@ static struct pool *pool_at(struct pools *p, uint64_t number)
 
 enum domain pools_domain(uint32_t number)
 {
-    return number == WIRE_POOL_TENSORS                                    ? DOMAIN_TENSOR
+    return number == WIRE_POOL_TENSORS                                  ? DOMAIN_TENSOR
            : number == WIRE_POOL_GPU || number == WIRE_POOL_GPU_HANDLES ? DOMAIN_GPU
                                                                         : DOMAIN_POOL;
 }

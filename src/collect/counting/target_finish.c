@@ -188,8 +188,8 @@ static void add_notes(struct target *t)
 
 static void finish_gpu(struct target *t)
 {
-    static const uint32_t bit[GPU_VIEWS] = {[GPU_DRIVER] = WIRE_GPU_DRIVER,
-                                            [GPU_TENSORS] = WIRE_GPU_TENSORS};
+    static const uint32_t bit[GPU_VIEWS] = {
+        [GPU_DRIVER] = WIRE_GPU_DRIVER, [GPU_TENSORS] = WIRE_GPU_TENSORS};
     for (int view = 0; view < GPU_VIEWS; view++) {
         const struct gpu_total *g = &t->ledger.gpu[view];
         t->profile.gpu[view] = (struct gpu_figures){.known = t->gpu_hooked & bit[view],
