@@ -1,7 +1,7 @@
 /*
  * The malloc family. Each hook forwards to the next function, then records. free is recorded first,
- * so that a thread that gets the same address next records it later. Compiled with frame pointers
- * (CALLER()).
+ * so that a thread that gets the same address next records it later. Blocks that are requested
+ * before `next` is known come from bootstrap_alloc.h. Compiled with frame pointers (CALLER()).
  */
 #include <errno.h>
 #include <malloc.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "record/attach.h"
+#include "record/bootstrap_alloc.h"
 #include "record/python_objects.h"
 #include "record/recorder.h"
 
