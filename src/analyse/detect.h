@@ -1,5 +1,6 @@
 /*
- * detect: what findings.c and its detectors share. There is one detector for each kind of waste.
+ * detect: what findings.c and its detectors share. Each detector looks for one kind of waste;
+ * detect_X() is in detect_X.c.
  */
 #ifndef TIDE_ANALYSE_DETECT_H
 #define TIDE_ANALYSE_DETECT_H

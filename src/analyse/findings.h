@@ -5,8 +5,8 @@
  * named once, for the kind that matters most. `worth` decides the order: the share of the peak, or
  * of the time, that a fix would save. Every finding contains its numbers from the recording.
  *
- * detect.h lists the detectors, one detect_*.c for each kind of waste; answer/findings_text.c has
- * the sentences.
+ * detect.h lists the detectors; each detect_X() is in detect_X.c. answer/findings_text.c has the
+ * sentences.
  *
  * Ownership: findings_release frees everything; labels and frames point into the recording and into
  * `places`.

@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "model/frames.h"
 
-/* A path without its folders. */
-/* "file.c:12" or "file.c"; the module if no file is known; nothing if neither is. */
+/* "file.c:12" or "file.c", without the folders of `file`; the module if no file is known; nothing
+ * if neither is. */
 void location_put(struct strbuf *out, const char *file, uint32_t line, const char *module);
 void location_of_frame(struct strbuf *out, const struct frame_table *t, const struct call_frame *f);
 /* The same with the whole path, if the file is known; otherwise nothing. */

@@ -1,6 +1,7 @@
 /*
  * exit_status: how a child ended, as a shell reports it: its exit code, or 128 plus the signal.
- * `tidemark run` and `tidemark compare` exit with this status.
+ * `tidemark run` and `tidemark compare` exit with this status. Which signals `run` sends on to the
+ * program: collect/session/relayed_signals.h.
  */
 #ifndef TIDE_BASE_EXIT_STATUS_H
 #define TIDE_BASE_EXIT_STATUS_H

@@ -12,7 +12,7 @@
 #include "model/frame_cache.h"
 #include "model/function_name.h"
 #include "model/suppress_presets.h"
-#include "model/rust_name.h"
+#include "model/rust_std.h"
 
 #define FEW_FRAMES 65536 /* initial room */
 

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "model/rust_name.h"
+#include "model/rust_std.h"
 
 static bool is_word(char c)
 {

@@ -33,7 +33,7 @@ bool name_part_is_allocator(struct name_part bare);
 /* Is it a thin wrapper of tide_alloc, by which a program reports a block of its own allocator? */
 bool name_part_is_announcement(struct name_part bare);
 
-/* Is the qualified name in the standard library (std::, __gnu_cxx::; for Rust, rust_name.h)? */
+/* Is the qualified name in the standard library (std::, __gnu_cxx::; for Rust, rust_std.h)? */
 bool name_part_is_std(struct name_part bare);
 
 /* Does it hand memory of graphics processors on: CUDA's runtime, which may be part of the program,

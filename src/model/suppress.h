@@ -10,6 +10,9 @@
  * whether it was realloc, so the first pattern matches if it matches any function of the malloc
  * family.
  *
+ * suppress_file.c reads such lists. suppress_frame.h compares a pattern with one frame, and
+ * suppress_match.h a suppression with a stack.
+ *
  * Errors are one sentence that begins with FILE:LINE. Suppressions for other tools and other kinds
  * of errors are skipped. Ownership: {0} is an empty list; suppressions_release frees it.
  */
@@ -80,17 +83,5 @@ int suppressions_read(struct suppressions *s, const char *path, struct strbuf *t
 void suppressions_add_preset(struct suppressions *s, uint32_t preset, const char *name,
                              const char *places);
 void suppressions_release(struct suppressions *s);
-
-/* A frame as it is compared with suppressions. Unknown texts are NULL. */
-struct place_subject {
-    const char *function, *file;
-    const char *object; /* the whole path, if it is known */
-    uint32_t line;
-};
-
-/* Does the place, which must not be PLACE_ANY_NUMBER, match this frame? */
-bool place_matches(const struct place *p, const struct place_subject *f);
-/* May a PLACE_ANY_NUMBER skip this frame? */
-bool place_passes(const struct place *p, const struct place_subject *f);
 
 #endif

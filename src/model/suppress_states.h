@@ -16,7 +16,7 @@
 #define TIDE_MODEL_SUPPRESS_STATES_H
 
 #include "model/frames.h"
-#include "model/suppress.h"
+#include "model/suppress_frame.h"
 
 struct suppress_states {
     struct frame_table *frames;

@@ -107,7 +107,7 @@ void accounts_recover(struct thread *t);
 uint64_t accounts_interval_peak(uint32_t tick);
 
 /* Call count_realloc before a realloc, and after it count_alloc, count_realloc_failed or
- * count_unrecorded. Returns false if the block is not known. */
+ * count_unrecorded (count_realloc.c). Returns false if the block is not known. */
 bool count_realloc(struct thread *t, void *old, usable_of *usable, bool sure);
 void count_realloc_failed(struct thread *t);
 void count_unrecorded(struct thread *t);

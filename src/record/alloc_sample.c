@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "record/bootstrap_alloc.h"
 #include "record/recorder.h"
 
 #define STEPS      4  /* tables, each of 8 times as many places as the one before */

@@ -1,9 +1,14 @@
 /*
  * count: what each allocation and free changes: the account of its stack, the total of the process
  * (heap_peak.h), and the block index (block_index.h). event.c inlines these functions; fast_path.h
- * has the most frequent case, count.c the rare cases, count_weighed.c those of run --sample. The
- * same functions decide what counts as temporary. [malloc-free], no lock. Call these between
- * thread_enter() and thread_leave().
+ * has the most frequent case, count.c the rare cases, count_realloc.c reallocs, count_weighed.c
+ * what run --sample does instead. [malloc-free], no lock. Call these between thread_enter() and
+ * thread_leave().
+ *
+ * A freed block counts as temporary if it is the latest block that the freeing thread has counted
+ * as allocated, and if its account belongs to this thread: another thread may have freed that block
+ * and got the same address. The old block of a realloc is never temporary. count_gone and
+ * account_shrinks decide this, fast_free in the same way, and count_weighed.c for run --sample.
  */
 #ifndef TIDE_RECORD_COUNT_H
 #define TIDE_RECORD_COUNT_H
@@ -31,15 +36,9 @@ void count_unknown_free(void);
 void count_put(struct thread *t, void *p, const struct indexed *b, bool size_stored);
 /* The part of count_free for blocks that are not small chunks of glibc. */
 bool count_free_other(struct thread *t, void *p, usable_of *usable, bool sure);
-/* Notes that a block is freed right after another one was allocated: an array may be growing. */
+/* array_growth.c: notes that a block is freed right after another one was allocated: an array may
+ * be growing. */
 void count_replaced(struct thread *t, uintptr_t address, const struct indexed *old);
-/* After a realloc: counts the old block of count_realloc as freed, unless that was done. */
-void count_moving_goes(struct thread *t, uint32_t now);
-/* Counts reallocs in an account. Their counter has 16 bits: those are lost for which there is no
- * room because the ring is full. */
-void count_reallocs(struct thread *t, uint32_t number, uint64_t count);
-/* Ends the realloc; its result is in the index. */
-void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
 /* The account of a stack that is not cached, or whose blocks are no longer alike; 0: there is
  * none. `size` may be WIRE_NO_SIZE. */
 uint32_t count_find_account(struct thread *t, uint64_t size, uint64_t slack, unsigned bucket,
@@ -49,6 +48,16 @@ uint32_t count_others(struct thread *t, const struct indexed *b);
 /* The amounts of an account that needs them now; NULL: there is no memory, and the event is lost.
  */
 struct wire_amounts *count_amounts(struct thread *t, struct wire_account *a);
+
+/* --- count_realloc.c (count_realloc is in accounts.h) ----------------------------------------- */
+
+/* After a realloc: counts the old block of count_realloc as freed, unless that was done. */
+void count_moving_goes(struct thread *t, uint32_t now);
+/* Counts reallocs in an account. Their counter has 16 bits: those are lost for which there is no
+ * room because the ring is full. */
+void count_reallocs(struct thread *t, uint32_t number, uint64_t count);
+/* Ends the realloc; its result is in the index. */
+void count_moved(struct thread *t, uintptr_t to, uint64_t size, uint32_t account, uint32_t now);
 
 /* --- accounts --------------------------------------------------------------------------------- */
 

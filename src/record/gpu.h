@@ -9,8 +9,8 @@
  * time. The loader is still starting the file then, or the driver is being initialised: nobody can
  * have memory from it yet, so no thread is executing these functions.
  *
- * Not counted: memory that the driver takes for itself (contexts, code, stacks), arrays and textures
- * (cuArrayCreate), and what other processes share with this one. [malloc-free]
+ * Not counted: memory that the driver takes for itself (contexts, code, stacks), arrays and
+ * textures (cuArrayCreate), and what other processes share with this one. [malloc-free]
  */
 #ifndef TIDE_RECORD_GPU_H
 #define TIDE_RECORD_GPU_H
@@ -49,7 +49,8 @@ extern void *gpu_next[GPU_FUNCTIONS];
 void gpu_check_file(const struct link_map *m);
 /* Tells the collector of this process what is replaced already; after each connect. */
 void gpu_reset(void);
-/* Lists the functions of files that were loaded before `tidemark attach` (attach.h). Call it once. */
+/* Lists the functions of files that were loaded before `tidemark attach` (attach.h). Call it
+ * once. */
 void gpu_take_over_loaded(void);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Between thread_enter() and thread_leave() the thread is busy: allocations that the original
  * function makes are part of the same allocation, and a signal handler must not change the thread's
- * state. [malloc-free]
+ * state. A hook that finds its thread busy asks hook_nested (nested_hook.c). [malloc-free]
  */
 #ifndef TIDE_RECORD_HOOK_GUARD_H
 #define TIDE_RECORD_HOOK_GUARD_H

@@ -1,7 +1,20 @@
 /*
  * The malloc family. Each hook forwards to the next function, then records. free is recorded first,
- * so that a thread that gets the same address next records it later. Compiled with frame pointers
- * (CALLER()).
+ * so that a thread that gets the same address next records it later. Blocks that are requested
+ * before `next` is known come from bootstrap_alloc.h. Compiled with frame pointers (CALLER()).
+ *
+ * What a new function of the family needs besides its hook:
+ *   exports.map    its name; docs/SAFETY.md has it in a table, too
+ *   recorder.h     a field of struct next, unless its hook calls another function's field (as
+ *                  reallocarray calls realloc's); next_functions.c sets the field
+ *   own_malloc.c   FUNCTIONS, C_COUNT and is_rare, for programs that define it themselves
+ *   deepbind.c     names, for libraries that are bound to libc's
+ *   attach.c       find_malloc_code, if glibc's malloc.c exports it; collect/attach/safe_point.c
+ *                  has the same list
+ *   other_names.h  OTHER_FUNCTIONS, for allocators that have it by another name; its hook is in
+ *                  hooks_other_names.c; set_next in other_names.c lists the fields of struct next
+ *   mark_on.c      is_hooked, because no mark can be made inside a hook
+ *   src/model      function_name.c and suppress_file.c list functions that allocate
  */
 #include <errno.h>
 #include <malloc.h>
@@ -9,6 +22,7 @@
 #include <string.h>
 
 #include "record/attach.h"
+#include "record/bootstrap_alloc.h"
 #include "record/python_objects.h"
 #include "record/recorder.h"
 

@@ -7,6 +7,7 @@
  * comes from mmap, made by raw system calls so that neither our own hooks nor errno are involved.
  *
  *   connection.c      the recorder's state: original functions, shared memory, the collector
+ *   bootstrap_alloc.h memory for allocations before `next` is known
  *   thread.c          a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c         which file an address belongs to
  *   event.c           what a hook records: a stack, and counts or words in the ring
@@ -282,15 +283,6 @@ void recorder_left_out(const char *path, enum wire_out why);
 /* Reports the end, and waits until the collector has read the process. `stack` is where the
  * program's frames begin. */
 enum wire_end recorder_exiting(enum wire_exit what, uint64_t stack, const struct wire_held *held);
-void *boot_alloc(size_t size); /* allocates before `next` is known: dlsym itself may allocate */
-#define BOOT_BYTES 65536
-extern INTERNAL char boot_memory[BOOT_BYTES];
-static inline bool boot_owns(const void *p)
-{
-    return (uintptr_t)p - (uintptr_t)boot_memory < BOOT_BYTES;
-}
-size_t boot_bytes(char **start); /* the bytes of boot_memory that were used, from *start on */
-size_t boot_room(const void *p); /* how many bytes can be read from p on */
 
 /* own_malloc.c */
 /* Redirects an executable's own malloc to us; once, at the start. */

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "record/bootstrap_alloc.h"
+
 #define DECLARE(name) extern const char recorded_##name[] __attribute__((visibility("hidden")));
 WIRE_ROUTED(DECLARE)
 

@@ -3,9 +3,9 @@
  *
  * Both functions of a chunk are next to each other in one file: mark_chunks.c, merge_chunks.c,
  * process_chunk.c, python_chunk.c, site_chunks.c, stack_chunks.c, captures.c, chain_rows.c,
- * footprints.c, gpu_chunk.c, histograms.c or live_blocks.c. docs/FORMAT.md describes the bytes. A chunk that
- * refers to another one (LIVE to SITE, for example) comes after it, so the decoder rejects a number
- * that points beyond the entries decoded so far.
+ * footprints.c, gpu_chunk.c, histograms.c or live_blocks.c. docs/FORMAT.md describes the bytes. A
+ * chunk that refers to another one (LIVE to SITE, for example) comes after it, so the decoder
+ * rejects a number that points beyond the entries decoded so far.
  */
 #ifndef TIDE_STORE_CHUNK_TABLE_H
 #define TIDE_STORE_CHUNK_TABLE_H

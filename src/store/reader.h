@@ -1,6 +1,6 @@
 /*
  * reader: reads a .tide file. It reads everything up to the first damage, says what is missing, and
- * never trusts a length or a number in the file.
+ * never trusts a length or a number in the file. chunk.h has the checksums.
  *
  * Ownership: recording_free frees the result. Errors: a negative errno and a sentence. Threads:
  * any, one per recording.

@@ -4,7 +4,8 @@
  * libiberty demangles C++ (Itanium) and Rust (legacy and v0); any other name stays unchanged. One
  * function gets one name, whatever the optimiser did, because these are dropped: symbol versions
  * ("memcpy@@GLIBC_2.14"), suffixes of clones (".constprop.0", ".cold"), Rust's hashes, and the
- * "__GI_" by which functions of glibc call each other.
+ * "__GI_" by which functions of glibc call each other. Names are shortened for tables by
+ * model/function_name.h.
  *
  * Names may be hostile: a few hundred bytes can expand to exabytes, or nest without end. Input and
  * output are limited, and a name beyond the limits stays mangled.

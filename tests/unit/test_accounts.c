@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "record/array_growth.h"
+#include "record/bootstrap_alloc.h"
 #include "record/fast_path.h"
 #include "record/python.h"
 #include "record/stack_tree.h"

@@ -1,6 +1,7 @@
 /* run --sample: which blocks are recorded, the table of them (record/alloc_sample.c), and their weights. */
 #include <math.h>
 
+#include "record/bootstrap_alloc.h"
 #include "record/recorder.h"
 #include "recorder_memory.h"
 #include "unit.h"

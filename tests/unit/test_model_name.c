@@ -1,7 +1,7 @@
 #include "test_model_fixture.h"
 
 #include "model/function_name.h"
-#include "model/rust_name.h"
+#include "model/rust_std.h"
 #include "model/pattern.h"
 
 static bool is_allocator(const char *name)

@@ -191,8 +191,8 @@ struct target {
     uint64_t unrecorded;    /* the part of header->unrecorded that has been counted as lost */
     uint32_t unfollowed;    /* header->unfollowed at the end */
     uint32_t entries_taken; /* header->entries_taken at the end */
-    uint32_t gpu_hooked, gpu_refused; /* of enum wire_gpu: who reports memory of graphics processors,
-                                         and who could not be hooked */
+    /* Of enum wire_gpu: who reports memory of graphics processors, and who could not be hooked. */
+    uint32_t gpu_hooked, gpu_refused;
     uint32_t end;           /* header->end at the end of the process */
     bool was_joined;        /* the program has used the memory that it was given */
     struct program_stacks program_stacks;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/leakscan/reachability_table.h"
+#include "collect/leakscan/pointer_lookup.h"
 #include "collect/proc/glibc_layout.h"
 
 #define NEAR      256u        /* a smaller gap is read together with what is beside it */

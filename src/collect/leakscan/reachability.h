@@ -1,11 +1,13 @@
 /*
  * reachability: which blocks the program can still reach, judged by the words in memory that may be
- * pointers. reachability_table.h finds the block that holds an address.
+ * pointers. pointer_lookup.h decides whether a word is one, and finds the block.
  *
- * Any aligned word that holds an address inside a block keeps the block alive, wherever in the
- * block it points. An address one past the end does not, with one exception: an empty C++ array
- * whose type has a destructor. Such an array has its length in front of the first element, so it
- * begins where the block ends. Its block has 8 or 16 bytes, the last 8 of which are 0.
+ * The search is conservative: memory does not say which words are pointers, so any aligned word
+ * that holds an address inside a block counts as a pointer to the block. An interior pointer, which
+ * holds another address than the block's first, counts like any other. An address one past the end
+ * does not count, with one exception: an empty C++ array whose type has a destructor. Such an array
+ * has its length in front of the first element, so it begins where the block ends. Its block has 8
+ * or 16 bytes, the last 8 of which are 0.
  *
  * Blocks that roots point to are reachable, and so is everything that reachable blocks lead to. Of
  * the blocks that are not reachable, a block is lost if no other one of them leads to it. Blocks

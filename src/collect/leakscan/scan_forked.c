@@ -1,6 +1,6 @@
 #include "collect/leakscan/scan_forked.h"
 
-#include "collect/leakscan/reachability_table.h"
+#include "collect/leakscan/pointer_lookup.h"
 
 #define BUFFER 65536
 

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/leakscan/lsan_suppressions.h"
+#include "collect/leakscan/lsan_default_suppressions.h"
 #include "machine/registers.h"
 #include "symbol/elfimage.h"
 #include "wire/sanitizer.h"

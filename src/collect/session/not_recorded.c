@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/leakscan/lsan_suppressions.h"
+#include "collect/leakscan/lsan_default_suppressions.h"
 #include "collect/proc/proc.h"
 
 #define CHECK_FIRST_NS   2000000
@@ -525,7 +525,7 @@ static void take_suppressions(struct not_recorded *u, struct target *t)
     for (size_t i = 0; i < u->suppressions.count; i++)
         if (strcmp(u->suppressions.items[i].name, name) == 0)
             return;
-    char *text = lsan_suppressions(path, &unread);
+    char *text = lsan_default_suppressions(path, &unread);
     if (unread)
         *vec_push(&t->profile.notes) =
             xasprintf("%s has a function " LSAN_FUNCTION ", and what it returns cannot be known "

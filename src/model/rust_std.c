@@ -1,4 +1,4 @@
-#include "model/rust_name.h"
+#include "model/rust_std.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "collect/leakscan/reachability_table.h"
+#include "collect/leakscan/pointer_lookup.h"
 
 #include <stdlib.h>
 

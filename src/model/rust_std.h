@@ -1,5 +1,5 @@
 /*
- * rust_name: is a demangled Rust function part of the standard library?
+ * rust_std: is a demangled Rust function, or a source file, part of Rust's standard library?
  *
  * It knows both ways of mangling symbols ("alloc::vec::Vec<T,A>::push" and
  * "<alloc::vec::Vec<u8>>::push") and methods of traits ("<X as Trait>::method"). What a crate
@@ -8,8 +8,8 @@
  * of allocators count as the library's, whoever wrote them, because a user does not look for them.
  * Any text is accepted. No state, no allocation.
  */
-#ifndef TIDE_MODEL_RUST_NAME_H
-#define TIDE_MODEL_RUST_NAME_H
+#ifndef TIDE_MODEL_RUST_STD_H
+#define TIDE_MODEL_RUST_STD_H
 
 #include "model/function_name.h"
 

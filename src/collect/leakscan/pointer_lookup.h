@@ -1,12 +1,13 @@
 /*
- * reachability_table: whether a word is a pointer, and which block holds an address. Only the files
- * that search memory include this: it is asked for every word.
+ * pointer_lookup: whether a word is a pointer, and which block it is in. Only the files that search
+ * memory include this: it is asked for every word.
  *
  * The blocks are in order of address, in areas without large gaps. A table of cells says how many
- * blocks begin before each 2^n addresses of an area; in a cell there are few.
+ * blocks begin before each 2^n addresses of an area; in a cell there are few. pointer_lookup.c
+ * makes it (reachability_ready).
  */
-#ifndef TIDE_COLLECT_LEAKSCAN_REACHABILITY_TABLE_H
-#define TIDE_COLLECT_LEAKSCAN_REACHABILITY_TABLE_H
+#ifndef TIDE_COLLECT_LEAKSCAN_POINTER_LOOKUP_H
+#define TIDE_COLLECT_LEAKSCAN_POINTER_LOOKUP_H
 
 #include "base/vec.h"
 #include "collect/leakscan/python_int.h"

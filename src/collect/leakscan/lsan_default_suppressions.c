@@ -1,4 +1,4 @@
-#include "collect/leakscan/lsan_suppressions.h"
+#include "collect/leakscan/lsan_default_suppressions.h"
 
 #include <gelf.h>
 #include <limits.h>
@@ -72,7 +72,7 @@ static uint64_t address_in_rax(const uint8_t *code, size_t size, uint64_t addres
     return 0;
 }
 
-char *lsan_suppressions(const char *path, bool *unread)
+char *lsan_default_suppressions(const char *path, bool *unread)
 {
     struct elf_image image;
     GElf_Sym function;
