@@ -3,7 +3,7 @@
 BUILD ?= build
 PYTHON ?= /usr/bin/python3
 
-.PHONY: all demo test check with-tests test-programs test-large test-exchange test-python test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-builds test-arm64 install clean
+.PHONY: all demo test check with-tests test-programs test-large test-exchange test-python test-gpu test-new-pythons test-leaks test-growth deps format lint fuzz soak kills attaches bench bench-python bench-check tarball wheel deb test-distros test-builds test-arm64 install clean
 
 all: deps
 	@scripts/configure.sh $(BUILD) --buildtype=release $(if $(wildcard $(BUILD)/build.ninja),,-Dtests=false)
@@ -48,6 +48,12 @@ test-exchange: with-tests
 # CPython's own tests with and without tidemark, on every interpreter: PYTHONS=3.12 and MODULE=gc pick some.
 test-python: with-tests
 	@$(PYTHON) tests/python/run.py --build $(BUILD) --python "$(PYTHONS)" -k "$(MODULE)"
+
+# Memory of a graphics processor against what CUDA's runtime and PyTorch count: needs one, nvcc, and PyTorch in
+# GPU_PYTHON.
+GPU_PYTHON ?= python3
+test-gpu: all
+	@$(PYTHON) tests/gpu/run.py --build $(BUILD) --python $(GPU_PYTHON)
 
 # The tests of Python on 3.14 and 3.15, which are fetched from Debian's newest suite into BUILD/pythons.
 test-new-pythons: with-tests

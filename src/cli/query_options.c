@@ -365,8 +365,8 @@ const char *query_options_help(void)
 {
     return "What is measured:\n"
            "  --metric M       live (default), total, peak, sitepeak, largest, temporary, mapped,\n"
-           "                   pool, untouched; cpu, samples, wall, waiting, faults, touched (if "
-           "recorded)\n"
+           "                   pool, untouched; gpu, tensor, cpu, samples, wall, waiting, faults,\n"
+           "                   touched (if recorded)\n"
            "  --size S         requested (default), usable, overhead: for live, total, peak\n"
            "  --at WHEN        start, exit (before destructors run), end (default), peak, LABEL#N "
            "(a\n"
