@@ -457,6 +457,83 @@ static void test_site_amounts(void **state)
     vec_release(&w);
 }
 
+/* --- graphics processors ---------------------------------------------------------------------- */
+
+enum { GPU_SITES = 12, GPU_LIVE_MAX = 200, GPU_STEPS = 20000 };
+
+struct gpu_model {
+    struct model_block blocks[GPU_LIVE_MAX];
+    unsigned count;
+    struct amount live[GPU_SITES], at_peak[GPU_VIEWS][GPU_SITES], peak[GPU_VIEWS];
+};
+
+static enum domain gpu_site_domain(uint32_t site)
+{
+    return site % 3 == 0 ? DOMAIN_GPU : site % 3 == 1 ? DOMAIN_TENSOR : DOMAIN_HEAP;
+}
+
+static void gpu_model_look(struct gpu_model *m)
+{
+    for (int view = 0; view < GPU_VIEWS; view++) {
+        struct amount total = {0};
+        for (uint32_t i = 0; i < GPU_SITES; i++)
+            if (gpu_site_domain(i) == gpu_domain((enum gpu_view)view)) {
+                total.bytes += m->live[i].bytes;
+                total.blocks += m->live[i].blocks;
+            }
+        if (total.bytes > m->peak[view].bytes) {
+            m->peak[view] = total;
+            memcpy(m->at_peak[view], m->live, sizeof m->live);
+        }
+    }
+}
+
+/* Each view has a peak of its own, at which all its sites are known; the heap does not matter. */
+static void test_gpu_peaks(void **state)
+{
+    static struct gpu_model m;
+    struct ledger l;
+    uint32_t account[GPU_SITES];
+    (void)state;
+    srand(7);
+    ledger_init(&l);
+    for (uint32_t i = 0; i < GPU_SITES; i++)
+        account[i] = ledger_account(&l, i + 1, 0, gpu_site_domain(i), STACK_WHOLE);
+    for (unsigned step = 0; step < GPU_STEPS; step++) {
+        if (m.count < GPU_LIVE_MAX && (!m.count || rand() % 100 < 52)) {
+            struct model_block b = {.account = (uint32_t)rand() % GPU_SITES,
+                                    .size = 1 + (uint64_t)rand() % 5000};
+            ledger_alloc(&l, account[b.account], b.size, b.size, false);
+            m.live[b.account].bytes += b.size;
+            m.live[b.account].blocks++;
+            m.blocks[m.count++] = b;
+            gpu_model_look(&m);
+        } else {
+            unsigned at = (unsigned)rand() % m.count;
+            struct model_block b = m.blocks[at];
+            m.blocks[at] = m.blocks[--m.count];
+            ledger_free(&l, account[b.account], b.size, b.size, false);
+            m.live[b.account].bytes -= b.size;
+            m.live[b.account].blocks--;
+        }
+        if (step == GPU_STEPS / 2)
+            ledger_end_gpu_interval(&l, 5000);
+    }
+    ledger_end_gpu_interval(&l, 9000);
+    for (int view = 0; view < GPU_VIEWS; view++) {
+        assert_int_equal(l.gpu[view].peak.bytes, m.peak[view].bytes);
+        assert_int_equal(l.gpu[view].peak.blocks, m.peak[view].blocks);
+        assert_true(l.gpu[view].peak_ns == 5000 || l.gpu[view].peak_ns == 9000);
+        for (uint32_t i = 0; i < GPU_SITES; i++)
+            if (gpu_site_domain(i) == gpu_domain((enum gpu_view)view)) {
+                struct amount a = ledger_at_peak(&l, &l.accounts.items[account[i]]);
+                assert_int_equal(a.bytes, m.at_peak[view][i].bytes);
+                assert_int_equal(a.blocks, m.at_peak[view][i].blocks);
+            }
+    }
+    ledger_release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_told_rows),
         cmocka_unit_test(test_free_reported_first),
         cmocka_unit_test(test_site_amounts),
+        cmocka_unit_test(test_gpu_peaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void test_wrong(void **state)
     expect_wrong("a --m live", "option '--m' may mean --metric, --min, --merge");
     expect_wrong("a --metric lives",
                  "--metric 'lives' is not known; it is one of live, total, peak, "
-                 "sitepeak, largest, temporary, mapped, pool, cpu, faults");
+                 "sitepeak, largest, temporary, mapped, pool, gpu, tensor, cpu, faults");
     expect_wrong("a --by colour", "--by 'colour' is not known; it is one of function, line, stack, "
                                   "library, file, thread");
     expect_wrong("a --size big",
