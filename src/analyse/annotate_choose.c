@@ -118,9 +118,9 @@ static size_t find_surest(const struct answer *a, const struct choice *c,
 static void find_metrics(const struct answer *a, const struct choice *c, bool whole_run,
                          struct strbuf *metrics, struct strbuf *place)
 {
-    static const enum metric asked[] = {
-        METRIC_LIVE,   METRIC_PEAK, METRIC_TOTAL,   METRIC_MAPPED, METRIC_POOL,   METRIC_GPU,
-        METRIC_TENSOR, METRIC_CPU,  METRIC_WAITING, METRIC_FAULTS, METRIC_TOUCHED};
+    static const enum metric asked[] = {METRIC_LIVE,    METRIC_PEAK,   METRIC_TOTAL,  METRIC_MAPPED,
+                                        METRIC_POOL,    METRIC_GPU,    METRIC_TENSOR, METRIC_CPU,
+                                        METRIC_WAITING, METRIC_FAULTS, METRIC_TOUCHED};
     const struct answer_row *row = NULL;
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         struct query q = *a->query;

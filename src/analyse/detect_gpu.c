@@ -32,7 +32,8 @@ static void add_largest(struct findings *f, const struct measure *peak, uint64_t
 
 enum metric finding_gpu_metric(const struct findings *f)
 {
-    return f->places.total.profile->gpu[GPU_TENSORS].peak_bytes ? METRIC_TENSOR : METRIC_GPU;
+    const struct gpu_figures *g = f->places.total.profile->gpu;
+    return g[GPU_TENSORS].peak_bytes > g[GPU_DRIVER].peak_bytes / 2 ? METRIC_TENSOR : METRIC_GPU;
 }
 
 void detect_gpu(struct findings *f, const struct recording *r, const struct query *q)

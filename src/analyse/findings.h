@@ -115,8 +115,8 @@ const char *finding_kind_name(const struct finding *n);
 /* The places to which its indexes refer. */
 const struct places *finding_places(const struct findings *f, const struct finding *n);
 
-/* The metric of FINDING_GPU: of tensors, if the framework reports them, because its allocator keeps
- * what tensors give back. */
+/* The metric of FINDING_GPU: of tensors, if they account for most of the memory, because the
+ * framework's allocator keeps what they give back. */
 enum metric finding_gpu_metric(const struct findings *f);
 
 int findings_init(struct findings *f, const struct recording *r, const struct query *q,

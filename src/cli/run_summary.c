@@ -152,6 +152,19 @@ static void add_choice(struct strbuf *b, const struct recording *r, const struct
     strbuf_putc(b, '\n');
 }
 
+static void add_gpu(struct strbuf *b, const struct profile *p)
+{
+    const struct gpu_figures *driver = &p->gpu[GPU_DRIVER], *tensors = &p->gpu[GPU_TENSORS];
+    if (!driver->peak_bytes && !tensors->peak_bytes)
+        return;
+    strbuf_puts(b, "  GPU memory: peak ");
+    if (driver->peak_bytes)
+        say(b, "%B%r", driver->peak_bytes, tensors->peak_bytes ? ", of tensors " : "");
+    if (tensors->peak_bytes)
+        say(b, "%B%r", tensors->peak_bytes, driver->peak_bytes ? "" : " of tensors");
+    strbuf_putc(b, '\n');
+}
+
 /* Adds what was recorded about the program, for the first lines. */
 static void add_figures(struct strbuf *b, const struct session_result *r, const struct profile *p)
 {
@@ -181,6 +194,7 @@ static void add_figures(struct strbuf *b, const struct session_result *r, const 
         if (p->sample_bytes)
             say(b, "  sampled: one allocation per %B; figures are estimates\n", p->sample_bytes);
     }
+    add_gpu(b, p);
     if (g->cpu_period_ns) {
         say(b, "  CPU time %M in %N sample(s)", f->sampled.cpu_ns, f->sampled.cpu_samples);
         if (g->kernel) {

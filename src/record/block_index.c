@@ -103,8 +103,12 @@ void index_prepare(void)
     spin_unlock(&block_index.lock);
 }
 
+/* If another thread of the parent was taking memory, the bounds of the slab may contradict each
+ * other: what is left of it is given up. */
 void index_forked(void)
 {
+    if (atomic_load(&block_index.lock.holder))
+        block_index.slab = block_index.slab_end = NULL;
     spin_reset(&block_index.lock);
 }
 

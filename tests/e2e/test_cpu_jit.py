@@ -31,9 +31,10 @@ def test_python_with_perf_trampolines(t):
     for python in found[:2]:
         script = t.file("script.py")
         with open(script, "w") as file:
-            file.write("def work(n):\n    s = 0\n    for i in range(n):\n        s += i * i % 7\n\n"
+            # For a second of CPU time, on every machine.
+            file.write("import time\n\ndef work(n):\n    s = 0\n    for i in range(n):\n        s += i * i % 7\n\n"
                        "def three(n):\n    work(3 * n)\n\ndef one(n):\n    work(n)\n\n"
-                       "for _ in range(300):\n    three(1000)\n    one(1000)\n")
+                       "while time.process_time() < 1:\n    three(1000)\n    one(1000)\n")
         profile = t.record(python, "-X", "perf", script, opts=("--only-cpu",))
         report = t.report(profile, "cpu")
         os.unlink("/tmp/perf-%d.map" % report["pid"])

@@ -7,7 +7,7 @@ from test_python_stacks import VERSIONS, interpreter
 
 PARTS = {"six": 0.6, "three": 0.3, "one": 0.1}
 ROUNDS = 200000  # of shares.c: about 0.8 s of CPU time
-PYTHON_ROUNDS = 8000  # of cpu_shares.py: about as much
+PYTHON_MS = 800  # of CPU time, in cpu_shares.py
 TIMER = ("--cpu=timer", "--cpu=250")
 CALLS = ("nanosleep", "clock_nanosleep", "usleep", "poll", "ppoll", "select", "pselect", "epoll_wait", "sem_timedwait", "recv",
          "read", "sigtimedwait")
@@ -59,7 +59,7 @@ def test_python(t, version):
     """As py-spy does, lines of Python are named; chosen by itself, and a line says so."""
     profile = t.file("python.tide")
     t.run("run", "--cpu=250", "-o", profile, "--", interpreter(version), os.path.join(PROGRAMS, "cpu_shares.py"), "threads", "2",
-          str(PYTHON_ROUNDS // 2))
+          str(PYTHON_MS // 2))
     t.equal("status", t.status, 0)
     t.equal("lines that say so", sum("sampled by timers in it, with Python frames" in line for line in t.stderr.splitlines()), 1)
     report = t.report(profile, "cpu", "--python-only")
@@ -68,13 +68,13 @@ def test_python(t, version):
         if bare(row["name"]) in PARTS:
             t.equal("file of " + row["name"], os.path.basename(row["file"]), "cpu_shares.py")
     lines = t.report(profile, "cpu", "--python-only", "--by", "line")
-    loop = [r["self_count"] for r in lines["rows"] if bare(r["name"]) == "six" and r["line"] in (11, 12)]
+    loop = [r["self_count"] for r in lines["rows"] if bare(r["name"]) == "six" and r["line"] in (13, 14)]
     t.true("the lines of the loop", sum(loop) >= 0.4 * report["sum"]["count"], lines["rows"][:5])
 
 
 def test_children(t):
     """Each forked child has timers, from its beginning on."""
-    profile = t.record("/usr/bin/python3", os.path.join(PROGRAMS, "cpu_shares.py"), "children", "3", str(PYTHON_ROUNDS), opts=TIMER)
+    profile = t.record("/usr/bin/python3", os.path.join(PROGRAMS, "cpu_shares.py"), "children", "3", str(PYTHON_MS), opts=TIMER)
     for line in t.stdout.splitlines()[:3]:
         pid, used = line.split()
         report = t.report(profile, "cpu", "--process", pid)

@@ -272,7 +272,7 @@ def test_wrong_usage(t):
     profile = record(t, "native")
     for arguments, status, words in (((), 2, "--format is missing"), (("--format", "pprov"), 2, "one of pprof, folded"),
                                      (("--format", "massif", "--since", "high"), 2, "leave out --since"), (("--format", "dhat", "--metric", "live"), 2, "leave out --metric"),
-                                     (("--format", "heaptrack", "--at", "high"), 2, "leave out --at"), (("--format", "massif", "--metric", "total"), 2, "live, mapped or pool"),
+                                     (("--format", "heaptrack", "--at", "high"), 2, "leave out --at"), (("--format", "massif", "--metric", "total"), 2, "live, mapped, pool, gpu or tensor"),
                                      (("--format", "firefox", "--metric", "faults"), 2, "live, total or cpu"), (("--format", "firefox", "--at", "peak"), 2, "the peak is inside of one"), (("--format", "pprof", "--table", "marks"), 2, "leave out --table"),
                                      (("--format", "csv", "--table", "mark"), 2, "one of report, leaks"), (("--format", "sqlite", "-o", "-"), 2, "name a file"),
                                      (("--format", "sqlite", "--within", "main"), 2, "holds the whole recording"), (("--format", "html", "--process", "1"), 2, "leave out --process"),

@@ -40,6 +40,13 @@ def test_driver_at_moments(t, opt, cc):
             [["large", "plain", "main"]])
 
 
+def test_the_closing_lines(t):
+    _, stderr, _ = t.run("run", "-o", t.file("a.tide"), "--", *built(t))
+    t.true("both peaks", "  GPU memory: peak 313.0 MiB, of tensors 56.6 KiB\n" in stderr, stderr)
+    _, stderr, _ = t.run("run", "-o", t.file("b.tide"), "--", *built(t, tensors=False))
+    t.true("the driver's", "  GPU memory: peak 313.0 MiB\n" in stderr, stderr)
+
+
 def test_the_heap_is_recorded_too(t):
     profile = t.record(*built(t, tensors=False))
     totals = t.consistent(profile)

@@ -1,9 +1,11 @@
-"""Three functions at 60, 30 and 10 % of the work, in threads or forked children: cpu_shares.py threads|children N ROUNDS.
+"""Three functions at 60, 30 and 10 % of the work, in threads or forked children: cpu_shares.py threads|children N MS, each of
+which works for MS of its CPU time, so that there are as many samples on every machine.
 Prints the CPU time in microseconds that the process (and each child, one a line) has used."""
 import os
 import resource
 import sys
 import threading
+import time
 
 
 def six(n):
@@ -27,11 +29,13 @@ def one(n):
     return s
 
 
-def work(rounds):
-    for _ in range(rounds):
-        six(100)
-        three(100)
-        one(100)
+def work(ms):
+    end = time.thread_time() + ms / 1000
+    while time.thread_time() < end:
+        for _ in range(10):
+            six(100)
+            three(100)
+            one(100)
 
 
 def used():
@@ -39,19 +43,19 @@ def used():
     return int((u.ru_utime + u.ru_stime) * 1e6)
 
 
-kind, number, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+kind, number, ms = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 if kind == "threads":
-    threads = [threading.Thread(target=work, args=(rounds,)) for _ in range(number - 1)]
+    threads = [threading.Thread(target=work, args=(ms,)) for _ in range(number - 1)]
     for thread in threads:
         thread.start()
-    work(rounds)
+    work(ms)
     for thread in threads:
         thread.join()
 else:
     for _ in range(number):
         child = os.fork()
         if not child:
-            work(rounds)
+            work(ms)
             print(os.getpid(), used(), flush=True)
             os._exit(0)
         os.waitpid(child, 0)

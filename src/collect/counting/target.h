@@ -193,8 +193,8 @@ struct target {
     uint32_t entries_taken; /* header->entries_taken at the end */
     /* Of enum wire_gpu: who reports memory of graphics processors, and who could not be hooked. */
     uint32_t gpu_hooked, gpu_refused;
-    uint32_t end;           /* header->end at the end of the process */
-    bool was_joined;        /* the program has used the memory that it was given */
+    uint32_t end;    /* header->end at the end of the process */
+    bool was_joined; /* the program has used the memory that it was given */
     struct program_stacks program_stacks;
     struct profile profile;
     struct packed packed;
