@@ -103,9 +103,9 @@ def attached(tidemark, folder, python):
         print(r.text("report", "--metric", "tensor", "--at", "peak", "--by", "line", "--top", "5"))
 
 
-def cost(tidemark, folder, python):
-    """Wall time of a longer training, plain and recorded in turn: printed, not checked."""
-    script = [python, os.path.join(HERE, "known.py"), "2000"]
+def cost(tidemark, folder, python, steps):
+    """Wall time of a training, plain and recorded in turn: printed, not checked."""
+    script = [python, os.path.join(HERE, "known.py"), str(steps)]
     times = {"plain": [], "recorded": []}
     for _ in range(3):
         for way, command in (("plain", script), ("recorded", [tidemark, "run", "--quiet", "-o", os.path.join(folder, "cost.tide"), "--", *script])):
@@ -113,7 +113,7 @@ def cost(tidemark, folder, python):
             run(*command)
             times[way].append(time.monotonic() - begin)
     plain, recorded = (statistics.median(times[way]) for way in times)
-    print("training: plain %.2f s, recorded %.2f s, %.2f times" % (plain, recorded, recorded / plain))
+    print("training of %d steps: plain %.2f s, recorded %.2f s, %.2f times" % (steps, plain, recorded, recorded / plain))
 
 
 def main():
@@ -127,7 +127,8 @@ def main():
         torch(tidemark, folder, options.python, "torch", {})
         torch(tidemark, folder, options.python, "torch, expandable segments", {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
         attached(tidemark, folder, options.python)
-        cost(tidemark, folder, options.python)
+        for steps in (10, 5000):
+            cost(tidemark, folder, options.python, steps)
     print("%d passed, %d failed" % (counts[True], counts[False]))
     sys.exit(counts[False] != 0)
 
