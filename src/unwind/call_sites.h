@@ -2,9 +2,9 @@
  * call_sites: remembers which calls end at the addresses that a walk has met.
  *
  * To leave code without unwind information, a walk asks for many words of the stack whether a call
- * ends there (guess_is_plausible). The answer takes a search for the file, its segments and its
- * code. For an address in a loaded file it stays the same until a file is unloaded, so it is kept
- * here. The answer for any other address is never kept: code may be loaded or generated there.
+ * ends there (frame_pointer_is_plausible). The answer takes a search for the file, its segments and
+ * its code. For an address in a loaded file it stays the same until a file is unloaded, so it is
+ * kept here. The answer for any other address is never kept: code may be loaded or generated there.
  *
  * What is kept is enough to answer without a look at the code, because libc may have unloaded a
  * file of its own, and the recorder learns of it only later (record/modules.c).

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "unwind/without_cfi.h"
+#include "unwind/frame_pointer.h"
 
 #define LOWEST_CODE 4096
 
@@ -103,8 +103,8 @@ static int step_by_rule(struct copied_stack *s, struct arch_registers *r, bool c
         break;
     case RULE_GUESS:
         if (fp == 0)
-            return guess_is_first(&s->space, sp, s->start + s->size, false) ? 0 : -1;
-        if (!guess_is_plausible(&s->space, NULL, pc, sp, fp, false))
+            return frame_pointer_is_outermost(&s->space, sp, s->start + s->size, false) ? 0 : -1;
+        if (!frame_pointer_is_plausible(&s->space, NULL, pc, sp, fp, false))
             return -1;
         cfa = fp + 16;
         break;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "unwind/without_cfi.h"
+#include "unwind/frame_pointer.h"
 
 static_assert(RULE_SETS == 1 << 13, "rule_get takes 13 bits of the hash");
 static_assert(RULE_MAX < 1 << 16, "a rule's number has 16 bits");

@@ -1,9 +1,9 @@
 #include "unwind/slow_step.h"
 
 #include "unwind/cfi_expression.h"
+#include "unwind/frame_pointer.h"
 #include "unwind/go_stack.h"
 #include "unwind/signal_return.h"
-#include "unwind/without_cfi.h"
 
 /* Finds the value that register `n` has in the caller. Returns 0, or -1 if it cannot be known. */
 static int restored(const struct unwind_space *space, const struct arch_registers *r,
@@ -50,7 +50,7 @@ static enum step_end step_without_cfi(const struct unwind_space *space,
     case WITHOUT_CFI_SIGNAL:
         return signal_step(space, r, result);
     default:
-        return guess_step(space, r, result);
+        return frame_pointer_step(space, r, result);
     }
 }
 

@@ -4,8 +4,8 @@
  *
  * This is the slow, complete path: it runs the call frame instructions and their expressions each
  * time. The fast path is walk.h, which calls this for signal frames, the loader's trampolines,
- * realigned stacks and hand-written code. [malloc-free] [async-signal-safe]. Code
- * without call frame information: without_cfi.h.
+ * realigned stacks and hand-written code. For code without call frame information, see
+ * frame_pointer.h. [malloc-free] [async-signal-safe]
  */
 #ifndef TIDE_UNWIND_SLOW_STEP_H
 #define TIDE_UNWIND_SLOW_STEP_H

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "unwind/without_cfi.h"
+#include "unwind/frame_pointer.h"
 
 #define PC_MASK         ((UINT64_C(1) << 48) - 1)
 #define WALK_SLOW_STEPS 256 /* each begins again from the innermost frame */
@@ -220,7 +220,7 @@ again:
                 cfa = fp + 16;
                 s->uses_fp = true;
                 if (fp == 0) {
-                    if (!guess_is_first(space, sp, w->stack_end, !w->stack_sure))
+                    if (!frame_pointer_is_outermost(space, sp, w->stack_end, !w->stack_sure))
                         goto lost;
                     s->return_slot = 0;
                     steps++;
@@ -229,7 +229,7 @@ again:
                 }
                 w->any_site = true;
                 if (fp >= w->stack_end ||
-                    !guess_is_plausible(space, w->sites, pc, sp, fp, !w->stack_sure))
+                    !frame_pointer_is_plausible(space, w->sites, pc, sp, fp, !w->stack_sure))
                     goto lost;
                 break;
             case RULE_OUTERMOST:

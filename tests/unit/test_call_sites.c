@@ -1,8 +1,8 @@
 /* Call sites that a walk remembers: which answers are kept, and when they are forgotten. */
 #include "unit.h"
 
+#include "unwind/frame_pointer.h"
 #include "unwind/walk.h"
-#include "unwind/without_cfi.h"
 
 /* --- a process with one file, and code that was generated at run time --------------------------- */
 
@@ -71,8 +71,8 @@ static void stack_make(struct stack *s, uint64_t back)
 
 static bool plausible(const struct stack *s, struct call_site *sites)
 {
-    return guess_is_plausible(&process, sites, FUNCTION + 0x10, (uintptr_t)s, (uintptr_t)&s->fp,
-                              false);
+    return frame_pointer_is_plausible(&process, sites, FUNCTION + 0x10, (uintptr_t)s,
+                                      (uintptr_t)&s->fp, false);
 }
 
 /* --- tests -------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "unwind/without_cfi.h"
+#include "unwind/frame_pointer.h"
 
 #include "unwind/go_stack.h"
 #include "unwind/signal_return.h"
@@ -19,7 +19,7 @@ enum without_cfi without_cfi(const struct unwind_space *space, const struct unwi
     return WITHOUT_CFI_GUESS;
 }
 
-/* --- guessing --------------------------------------------------------------------------------- */
+/* --- following the frame pointer -------------------------------------------------------------- */
 
 /* Which call ends at this address? Looks it up in `sites` first, and keeps the answer there. */
 static enum step_call call_at(const struct unwind_space *space, struct call_site *sites,
@@ -60,8 +60,8 @@ static bool has_return_address(const struct unwind_space *space, struct call_sit
     return false;
 }
 
-bool guess_is_plausible(const struct unwind_space *space, struct call_site *sites, uint64_t pc,
-                        uint64_t sp, uint64_t fp, bool prove)
+bool frame_pointer_is_plausible(const struct unwind_space *space, struct call_site *sites,
+                                uint64_t pc, uint64_t sp, uint64_t fp, bool prove)
 {
     struct unwind_module module;
     uint64_t back;
@@ -84,7 +84,8 @@ bool guess_is_plausible(const struct unwind_space *space, struct call_site *site
     return !has_return_address(space, sites, sp, fp, pc, CALL_BARE, prove, true);
 }
 
-bool guess_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove)
+bool frame_pointer_is_outermost(const struct unwind_space *space, uint64_t sp, uint64_t end,
+                                bool prove)
 {
     uint64_t most = prove && !space->readable ? (sp | 4095) + 1 : sp + FIRST_SEARCH;
     if (end > most)
@@ -110,13 +111,13 @@ static bool record_sp(const struct unwind_space *space, uint64_t pc, uint64_t fp
     return true;
 }
 
-enum step_end guess_step(const struct unwind_space *space, struct arch_registers *r,
-                         struct step_result *result)
+enum step_end frame_pointer_step(const struct unwind_space *space, struct arch_registers *r,
+                                 struct step_result *result)
 {
     uint64_t fp = r->value[ARCH_REG_FP], sp = r->value[ARCH_REG_SP], up, return_address;
     uint64_t end = fp + 16;
     if (!(r->known >> ARCH_REG_FP & 1) ||
-        !guess_is_plausible(space, NULL, r->value[ARCH_REG_PC], sp, fp, true))
+        !frame_pointer_is_plausible(space, NULL, r->value[ARCH_REG_PC], sp, fp, true))
         return STEP_LOST;
     if (space->read(space, fp, &up) || space->read(space, fp + 8, &return_address))
         return STEP_LOST;

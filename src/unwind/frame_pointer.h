@@ -1,13 +1,13 @@
 /*
- * without_cfi: what to do at a return address that no call frame information covers.
+ * frame_pointer: unwinds code that has no call frame information, by its frame pointer.
  *
- * without_cfi decides it, for rule.c, which remembers the decision, and for slow_step.c, which
- * obeys it: the frame is the first of a stack, or there is a way of its own to its caller
- * (go_stack.h, signal_return.h), or the frame pointer is followed, which is a guess. The functions
- * below check guesses. [malloc-free] [async-signal-safe]
+ * without_cfi decides what to do at such a return address, for rule.c, which remembers the
+ * decision, and for slow_step.c, which obeys it: the frame is the first of a stack, or there is a
+ * way of its own to its caller (go_stack.h, signal_return.h), or the frame pointer is followed.
+ * That is a guess, which the functions below check. [malloc-free] [async-signal-safe]
  */
-#ifndef TIDE_UNWIND_WITHOUT_CFI_H
-#define TIDE_UNWIND_WITHOUT_CFI_H
+#ifndef TIDE_UNWIND_FRAME_POINTER_H
+#define TIDE_UNWIND_FRAME_POINTER_H
 
 #include "unwind/slow_step.h"
 
@@ -37,16 +37,17 @@ enum without_cfi without_cfi(const struct unwind_space *space, const struct unwi
  *
  * `sites`: the table of call sites that are remembered [CALL_SITES]; NULL: none are.
  */
-bool guess_is_plausible(const struct unwind_space *space, struct call_site *sites, uint64_t pc,
-                        uint64_t sp, uint64_t fp, bool prove);
+bool frame_pointer_is_plausible(const struct unwind_space *space, struct call_site *sites,
+                                uint64_t pc, uint64_t sp, uint64_t fp, bool prove);
 
 /* Is this the first frame of a program, as the kernel starts it? It has no unwind information, a
  * frame pointer of 0, and no return address further out, up to `end` or for some kilobytes. */
-bool guess_is_first(const struct unwind_space *space, uint64_t sp, uint64_t end, bool prove);
+bool frame_pointer_is_outermost(const struct unwind_space *space, uint64_t sp, uint64_t end,
+                                bool prove);
 
 /* Steps by the frame pointer: [fp] is the caller's fp, [fp + 8] the return address. For code
  * without unwind information. */
-enum step_end guess_step(const struct unwind_space *space, struct arch_registers *r,
-                         struct step_result *result);
+enum step_end frame_pointer_step(const struct unwind_space *space, struct arch_registers *r,
+                                 struct step_result *result);
 
 #endif
