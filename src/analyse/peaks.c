@@ -226,19 +226,20 @@ static int64_t find_bounds(const struct peaks *p, const struct peak *k, struct c
         if (!p->lines.counted[i] || tree->site_call[i] == CALL_NONE)
             continue;
         struct call_bounds *c = &calls[tree->site_call[i]];
-        int64_t all = before.sites[i].amount + allocated.sites[i].amount, most = all;
+        int64_t all = wrapped(before.sites[i].amount, allocated.sites[i].amount), most = all;
         int64_t own = (int64_t)profile->sites.items[i].own_peak_bytes;
         if (own >= before.sites[i].amount && own < most)
             most = own;
-        int64_t least =
-            after.sites[i].amount - allocated.sites[i].amount; /* what was never freed */
-        c->least += least > 0 ? least : 0;
-        c->most += most;
+        /* what was never freed */
+        int64_t least = wrapped_less(after.sites[i].amount, allocated.sites[i].amount);
+        c->least = wrapped(c->least, least > 0 ? least : 0);
+        c->most = wrapped(c->most, most);
         if (most != all || c->blocks < 0)
             c->blocks = -1;
         else
-            c->blocks += before.sites[i].count + allocated.sites[i].count;
-        sum += most;
+            c->blocks =
+                wrapped(c->blocks, wrapped(before.sites[i].count, allocated.sites[i].count));
+        sum = wrapped(sum, most);
     }
     measure_release(&before);
     measure_release(&after);
@@ -260,13 +261,13 @@ static void find_stacks_inside(const struct peaks *p, struct peak *k)
     struct call_bounds *bounds = xcalloc(count, sizeof *bounds);
     struct value *calls = xcalloc(count, sizeof *calls);
     int64_t most = find_bounds(p, k, bounds), sum = 0;
-    int64_t surely = k->bytes - (int64_t)profile->peak_skew_bytes;
+    int64_t surely = wrapped_less(k->bytes, (int64_t)profile->peak_skew_bytes);
     bool exact = most == k->bytes && !profile->peak_skew_bytes;
     for (size_t c = 1; c < count; c++) {
-        int64_t least = surely - (most - bounds[c].most);
+        int64_t least = wrapped_less(surely, wrapped_less(most, bounds[c].most));
         least = least > bounds[c].least ? least : bounds[c].least;
         calls[c] = (struct value){.amount = least, .count = exact ? bounds[c].blocks : -1};
-        sum += least;
+        sum = wrapped(sum, least);
     }
     if ((sum > k->listed_bytes || sum > k->bytes / 2) && sum <= k->bytes) {
         k->listed_bytes = sum;

@@ -17,10 +17,13 @@ SITE static void before(void)
         known_sink = malloc(64);
 }
 
+/* Asking for figures waits until the collector knows the thread. */
 SITE static void *in_thread(void *unused)
 {
+    struct tide_heap heap;
     for (int i = 0; i < 20; i++)
         known_sink = malloc(48);
+    tide_figures(&heap, 0);
     return unused;
 }
 
