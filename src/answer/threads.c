@@ -27,7 +27,10 @@ static struct cell get_rate(struct spot s)
 static struct cell get_whole_rate(struct spot s)
 {
     double rate = get_rate(s).real;
-    return CELL_OF(rate < 0x1p63 ? (int64_t)rate : INT64_MAX); /* a damaged file has any number */
+    /* A damaged file has any number. */
+    return CELL_OF(rate >= 0x1p63    ? INT64_MAX
+                   : rate <= -0x1p63 ? INT64_MIN
+                                     : (int64_t)rate);
 }
 
 /* The share of the process's peak. */
