@@ -195,6 +195,17 @@ Elf_Data *elf_image_section(const struct elf_image *image, const char *name)
     return NULL;
 }
 
+const char *elf_linked_text(Elf *elf, const GElf_Shdr *header, size_t *size)
+{
+    Elf_Scn *section = elf_getscn(elf, header->sh_link);
+    Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+    const char *text = data ? data->d_buf : NULL;
+    if (!text || !data->d_size || text[data->d_size - 1] != '\0')
+        return NULL;
+    *size = data->d_size;
+    return text;
+}
+
 void elf_image_discard_pages(const struct elf_image *image, const Elf_Data *data)
 {
     size_t size;

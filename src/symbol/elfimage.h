@@ -11,7 +11,7 @@
 #ifndef TIDE_SYMBOL_ELFIMAGE_H
 #define TIDE_SYMBOL_ELFIMAGE_H
 
-#include <libelf.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +43,10 @@ const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t address, 
 /* The section `name` (".debug_line") or its ".zdebug_" variant; NULL: absent. It is decompressed
  * once a Dwarf was opened. */
 Elf_Data *elf_image_section(const struct elf_image *image, const char *name);
+
+/* The names of the symbols in a section: the text of the section that its header links to, which
+ * ends with a NUL; NULL: it is damaged. Sets `size`. */
+const char *elf_linked_text(Elf *elf, const GElf_Shdr *header, size_t *size);
 
 /* Releases the pages of a section that is not written to: they are read from the file again when
  * needed. `data` may be NULL. */

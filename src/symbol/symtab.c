@@ -32,13 +32,9 @@ static bool symbol_is_function(const GElf_Sym *sym, const char *name, bool marks
 static void section_load(struct symtab *t, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(section, NULL);
-    Elf_Scn *strings_section = elf_getscn(elf, header->sh_link);
-    Elf_Data *strings = strings_section ? elf_getdata(strings_section, NULL) : NULL;
-    if (!data || !data->d_buf || data->d_type != ELF_T_SYM || !strings || !strings->d_buf ||
-        !strings->d_size)
-        return;
-    const char *text = strings->d_buf;
-    if (text[strings->d_size - 1] != '\0')
+    size_t text_size;
+    const char *text = elf_linked_text(elf, header, &text_size);
+    if (!data || !data->d_buf || data->d_type != ELF_T_SYM || !text)
         return;
     size_t entry = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
     size_t count = entry ? data->d_size / entry : 0;
@@ -46,7 +42,7 @@ static void section_load(struct symtab *t, Elf *elf, Elf_Scn *section, const GEl
     vec_reserve(&t->symbols, t->symbols.count + count);
     for (size_t i = 0; i < count && i < INT32_MAX; i++) {
         GElf_Sym sym;
-        if (!gelf_getsym(data, (int)i, &sym) || sym.st_name >= strings->d_size)
+        if (!gelf_getsym(data, (int)i, &sym) || sym.st_name >= text_size)
             continue;
         const char *name = text + sym.st_name;
         if (!symbol_is_function(&sym, name, marks))

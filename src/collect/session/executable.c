@@ -95,6 +95,30 @@ bool executable_changes_rights(const char *path, uid_t ruid, uid_t euid, gid_t r
 
 /* --- its contents ----------------------------------------------------------------------------- */
 
+/* A symbol table of a 64-bit file. libelf gives it as an array. */
+struct symbols {
+    const Elf64_Sym *items;
+    size_t count;
+    const char *names;
+    size_t names_size;
+};
+
+static bool symbols_open(struct symbols *s, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    s->names = elf_linked_text(elf, header, &s->names_size);
+    if (!data || !data->d_buf || data->d_type != ELF_T_SYM || !s->names)
+        return false;
+    s->items = data->d_buf;
+    s->count = data->d_size / sizeof *s->items;
+    return true;
+}
+
+static const char *symbol_name(const struct symbols *s, const Elf64_Sym *symbol)
+{
+    return symbol->st_name < s->names_size ? s->names + symbol->st_name : "";
+}
+
 static bool is_allocation_function(const char *name)
 {
     static const char *const names[] = {"malloc",        "calloc", "realloc", "posix_memalign",
@@ -115,26 +139,21 @@ static const char *other_allocator(const char *name)
 
 static void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct executable *e)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
-    if (!data || !header->sh_entsize)
-        return;
+    struct symbols symbols;
     bool dynamic = header->sh_type == SHT_DYNSYM;
-    size_t count = header->sh_size / header->sh_entsize;
-    for (size_t i = 1; i < count && i <= INT_MAX; i++) {
-        GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol))
-            return;
-        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
-            GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
+    if (!symbols_open(&symbols, elf, section, header))
+        return;
+    for (size_t i = 1; i < symbols.count; i++) {
+        const Elf64_Sym *symbol = &symbols.items[i];
+        unsigned type = ELF64_ST_TYPE(symbol->st_info);
+        if (type != STT_FUNC && type != STT_GNU_IFUNC)
             continue;
-        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (!name)
-            continue;
-        if (symbol.st_shndx == SHN_UNDEF) {
+        const char *name = symbol_name(&symbols, symbol);
+        if (symbol->st_shndx == SHN_UNDEF) {
             e->imports_malloc |= dynamic && is_allocation_function(name);
         } else if (strcmp(name, "malloc") == 0) {
             if (dynamic)
-                e->malloc_address = symbol.st_value;
+                e->malloc_address = symbol->st_value;
             enum own_malloc own = dynamic ? OWN_MALLOC_EXPORTED : OWN_MALLOC_HIDDEN;
             e->own_malloc = own > e->own_malloc ? own : e->own_malloc;
         } else if (strcmp(name, LSAN_FUNCTION) == 0) {
@@ -151,32 +170,30 @@ static void read_relocations(Elf *elf, Elf_Scn *section, const GElf_Shdr *header
                              struct executable *e)
 {
     GElf_Shdr symbols_header;
+    struct symbols symbols;
     Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
     Elf_Data *data = elf_getdata(section, NULL);
-    Elf_Data *symbols = symbols_section ? elf_getdata(symbols_section, NULL) : NULL;
-    if (!data || !symbols || !header->sh_entsize || !gelf_getshdr(symbols_section, &symbols_header))
+    if (!data || !data->d_buf || data->d_type != ELF_T_RELA || !symbols_section ||
+        !gelf_getshdr(symbols_section, &symbols_header) ||
+        !symbols_open(&symbols, elf, symbols_section, &symbols_header))
         return;
-    size_t count = header->sh_size / header->sh_entsize;
-    for (size_t i = 0; i < count && i <= INT_MAX && !(e->malloc_slot && e->free_slot); i++) {
-        GElf_Rela r;
-        GElf_Sym symbol;
-        if (!gelf_getrela(data, (int)i, &r))
-            return;
-        if (GELF_R_SYM(r.r_info) == 0 || GELF_R_SYM(r.r_info) > INT_MAX || r.r_addend != 0 ||
-            !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &symbol))
+    const Elf64_Rela *r = data->d_buf, *end = r + data->d_size / sizeof *r;
+    for (; r < end && !(e->malloc_slot && e->free_slot); r++) {
+        size_t number = ELF64_R_SYM(r->r_info);
+        if (number == 0 || number >= symbols.count || r->r_addend != 0)
             continue;
-        const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
-        if (name && strcmp(name, "malloc") == 0)
-            e->malloc_slot = r.r_offset;
-        if (name && strcmp(name, "free") == 0)
-            e->free_slot = r.r_offset;
+        const char *name = symbol_name(&symbols, &symbols.items[number]);
+        if (strcmp(name, "malloc") == 0)
+            e->malloc_slot = r->r_offset;
+        if (strcmp(name, "free") == 0)
+            e->free_slot = r->r_offset;
     }
 }
 
 static void read_sections(Elf *elf, struct executable *e)
 {
     size_t names;
-    if (elf_getshdrstrndx(elf, &names) != 0)
+    if (gelf_getclass(elf) != ELFCLASS64 || elf_getshdrstrndx(elf, &names) != 0)
         return;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
