@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analyse/detect.h"
-#include "analyse/growth_account.h"
+#include "analyse/fragmentation.h"
 #include "model/mapped_by.h"
 
 #define MAPPED_BYTES  (16 * MIB) /* less does not matter */
@@ -343,8 +343,8 @@ static void add_kept(struct findings *f)
         return;
     struct growth_account account;
     growth_account_init(&account, &f->places, 0);
-    bool fragmented = account.last == l && growth_account_is_fragmented(
-                                               &account, (double)l->parts[PART_HELD], (double)kept);
+    bool fragmented =
+        account.last == l && is_fragmentation(&account, (double)l->parts[PART_HELD], (double)kept);
     if (fragmented)
         add_fragmented(f, &account, (int64_t)kept);
     else

@@ -2,10 +2,6 @@
 
 #include <stdlib.h>
 
-#define PINNED_SHARE 0.25 /* share of the kept memory that live blocks must keep */
-/* Share that the blocks of one function must keep: otherwise nobody in particular does. */
-#define PIN_SHARE 0.1
-
 static uint64_t distance(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
@@ -81,12 +77,6 @@ int64_t growth_account_gain(const struct growth_account *a, enum footprint_part 
 {
     return a->first ? (int64_t)(a->last->parts[part] - a->first->parts[part])
                     : growth_account_part(a, part);
-}
-
-bool growth_account_is_fragmented(const struct growth_account *a, double held, double kept)
-{
-    return a->pins.count && held >= PINNED_SHARE * kept &&
-           (double)a->pins.items[0].pinned_bytes >= PIN_SHARE * kept;
 }
 
 int64_t footprint_rest(const struct footprint *f)

@@ -29,10 +29,6 @@ void growth_account_release(struct growth_account *a);
 /* The bytes of a part; how much it gained from the first to the last. */
 int64_t growth_account_part(const struct growth_account *a, enum footprint_part part);
 int64_t growth_account_gain(const struct growth_account *a, enum footprint_part part);
-/* Is it fragmentation that the allocator keeps memory? `held` bytes of it, of `kept` bytes in all,
- * are on pages with live blocks. It is not if most are whole free pages, nor if the blocks of no
- * function keep much of it: then it is retention. Only this function decides that. */
-bool growth_account_is_fragmented(const struct growth_account *a, double held, double kept);
 /* RSS without all parts whose kind is known: the parts and this rest add up to RSS. */
 int64_t footprint_rest(const struct footprint *f);
 /* At least so much of RSS is unexplained: memory of unknown origin, and the difference between the

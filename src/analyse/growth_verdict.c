@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "analyse/fragmentation.h"
 #include "analyse/growth.h"
 
 #define KIB 1024.0
@@ -232,9 +233,8 @@ static bool holds_much(const struct growth *g)
 /* Of what the allocator keeps, the part on pages with live blocks is `held`. */
 static enum growth_verdict kind_of_kept(const struct growth *g, double held, double all)
 {
-    return has_account(g) && growth_account_is_fragmented(&g->account, held, all)
-               ? VERDICT_FRAGMENTATION
-               : VERDICT_RETENTION;
+    return has_account(g) && is_fragmentation(&g->account, held, all) ? VERDICT_FRAGMENTATION
+                                                                      : VERDICT_RETENTION;
 }
 
 static enum growth_verdict kind_of_gain(const struct growth *g)

@@ -28,9 +28,7 @@ static struct cell get_whole_rate(struct spot s)
 {
     double rate = get_rate(s).real;
     /* A damaged file has any number. */
-    return CELL_OF(rate >= 0x1p63    ? INT64_MAX
-                   : rate <= -0x1p63 ? INT64_MIN
-                                     : (int64_t)rate);
+    return CELL_OF(rate >= 0x1p63 ? INT64_MAX : rate <= -0x1p63 ? INT64_MIN : (int64_t)rate);
 }
 
 /* The share of the process's peak. */

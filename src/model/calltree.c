@@ -110,30 +110,13 @@ static uint32_t leaf_of(const struct builder *b, uint32_t node)
 /* The call that is charged for what was allocated at the end of a stack; 0: no frame is left. */
 static uint32_t charged(const struct builder *b, uint32_t node, enum charge charge)
 {
-    const uint32_t *parent = b->tree->parent.items;
-    const uint16_t *flags = b->call_flags.items;
-    uint32_t call = leaf_of(b, node);
-    if (b->measure->in_place) {
-        bool kernel = charge == CHARGE_PYTHON && flags[call] & CALL_KERNEL;
-        return kernel && parent[call] ? parent[call] : call;
-    }
-    if (charge == CHARGE_PYTHON && b->paths->stack_flags[node] & CALL_PYTHON) {
-        uint32_t python = call;
-        while (python && !(flags[python] & CALL_PYTHON))
-            python = parent[python];
-        if (python)
-            return python;
-    }
-    while (call && (flags[call] & CALL_ALLOCATOR))
-        call = parent[call];
-    if (b->filter && b->filter->no_fold)
-        return call;
-    uint32_t user = call, folded = CALL_STD | (b->measure->gpu ? CALL_GPU : 0u);
-    while (user && (flags[user] & folded))
-        user = parent[user];
-    /* A stack that consists of such frames only keeps them; otherwise nothing would be left to
-     * show. */
-    return user && !(flags[user] & CALL_MARKER) ? user : call;
+    struct fold f = {.parent = b->tree->parent.items,
+                     .flags = b->call_flags.items,
+                     .in_place = b->measure->in_place,
+                     .gpu = b->measure->gpu,
+                     .no_fold = b->filter && b->filter->no_fold};
+    bool has_python = b->paths->stack_flags[node] & CALL_PYTHON;
+    return fold_charged(&f, leaf_of(b, node), charge, has_python);
 }
 
 /* Is its innermost frame the recorder's? Outer frames of the recorder may be in any stack. */

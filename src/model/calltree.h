@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "model/call_paths.h"
+#include "model/fold.h"
 #include "model/measure.h"
 #include "model/suppress_presets.h"
 
@@ -54,10 +55,6 @@ struct call_tree {
     VEC(struct ignored_rule) suppressed; /* what each suppression left out, in order of the lists */
     struct value outside;                /* left out by --within or --thread */
 };
-
-/* Which call of a stack is charged: the innermost one that is not folded, or the innermost Python
- * call, if there is one. */
-enum charge { CHARGE_INNERMOST, CHARGE_PYTHON };
 
 /* Builds the tree for a measure. Sites that have a value only in `also` (which may be NULL) get a
  * call too, with an own value of zero. -ENOENT: the filter names a thread that does not exist, or a

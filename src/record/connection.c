@@ -1,9 +1,5 @@
 /* The recorder's global state: the shared memory, and the connection to the collector. */
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,7 +8,6 @@
 #include <sys/un.h>
 
 #include "record/attach.h"
-#include "record/callers_definition.h"
 #include "record/gpu.h"
 #include "record/other_names.h"
 #include "record/libc.h"
@@ -25,8 +20,6 @@
 #include "record/routes.h"
 
 struct recorder recorder = {.sizes_unverified = true};
-
-extern char **environ;
 
 #define PATIENCE_S 3 /* how long a program waits that prefers losing events */
 
@@ -46,13 +39,14 @@ static unsigned segment_count;
 
 /* --- talking to the collector ----------------------------------------------------------------- */
 
-static const char *environment(const char *name)
+bool recorder_set_collector(const char *name, const char *key, bool prefers_loss)
 {
-    size_t size = strlen(name);
-    for (char **e = environ; e && *e; e++)
-        if (strncmp(*e, name, size) == 0 && (*e)[size] == '=')
-            return *e + size + 1;
-    return NULL;
+    if (strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE)
+        return false;
+    memcpy(socket_name, name, strlen(name) + 1);
+    memcpy(socket_key, key, WIRE_KEY_SIZE);
+    drops = prefers_loss;
+    return true;
 }
 
 /* Connects. Returns a descriptor, or a negative errno. */
@@ -426,118 +420,6 @@ void recorder_stop(void)
         wire_move_tick(recorder.header); /* so that every thread notices */
 }
 
-/* --- start ------------------------------------------------------------------------------------ */
-
-/* Should this program be recorded? `only`: names, one per line; empty or absent: all. */
-static bool wanted(const char *only)
-{
-    if (!only || !*only)
-        return true;
-    char exe[4096];
-    long n = sys_call(SYS_readlinkat, (long)AT_FDCWD, "/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
-    const char *invoked = program_invocation_short_name ? program_invocation_short_name : "";
-    while (*only) {
-        size_t size = strcspn(only, "\n");
-        if (size && (memmem(base, strlen(base), only, size) ||
-                     memmem(invoked, strlen(invoked), only, size)))
-            return true;
-        only += size + (only[size] == '\n');
-    }
-    return false;
-}
-
-static unsigned number(const char *digits)
-{
-    unsigned n = 0;
-    for (; digits && *digits >= '0' && *digits <= '9'; digits++)
-        n = n * 10 + (unsigned)(*digits - '0');
-    return n;
-}
-
-/*
- * How many seccomp filters this program runs under. If there are more than the collector has, one
- * of them might end the program for what we would do. Finding out takes only calls that the loader
- * has just made.
- */
-static unsigned filters(void)
-{
-    char text[4096];
-    long fd =
-        sys_call(SYS_openat, (long)AT_FDCWD, "/proc/self/status", (long)(O_RDONLY | O_CLOEXEC));
-    if (fd < 0)
-        return 0;
-    long n = sys_call(SYS_read, fd, text, sizeof text - 1);
-    sys_call(SYS_close, fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *line = strstr(text, "Seccomp_filters:\t");
-    return line ? number(line + 17) : 0;
-}
-
-/* This program is not recorded. What it executes may be. */
-static void skip(void)
-{
-    atomic_store(&recorder.state, STATE_OFF);
-    routes_off();
-}
-
-void recorder_start(void)
-{
-    static _Atomic int started;
-    if (atomic_exchange(&started, 1)) {
-        while (atomic_load_explicit(&recorder.state, memory_order_acquire) == STATE_BOOTING)
-            sys_yield(); /* another thread is starting */
-        return;
-    }
-    int saved = errno;
-    definition_start();
-    next_find_all();
-    next_make_libc_ready();
-    const char *name = environment(WIRE_ENV_SOCKET), *key = environment(WIRE_ENV_KEY);
-    const char *only = environment(WIRE_ENV_ONLY), *allowed = environment(WIRE_ENV_FILTERS);
-    if (!name || !key || strlen(name) >= sizeof socket_name - 1 || strlen(key) != WIRE_KEY_SIZE) {
-        recorder_stop();
-    } else {
-        const char *drop = environment(WIRE_ENV_DROP);
-        drops = drop != NULL;
-        recorder.hand_on = exec_remember(name, key, only, allowed, drop);
-        memcpy(socket_name, name, strlen(name) + 1);
-        memcpy(socket_key, key, WIRE_KEY_SIZE);
-        if (wanted(only) && filters() <= number(allowed))
-            recorder_connect();
-        else
-            skip();
-    }
-    errno = saved;
-}
-
-/* --- in a program that ran already ------------------------------------------------------------ */
-
-bool recorder_find_next(void)
-{
-    if (next.malloc)
-        return true;
-    recorder.late = true;
-    definition_start();
-    next_find_all();
-    return next.malloc && next.free;
-}
-
-/* There may be threads that we do not know. */
-bool recorder_attach(const char *name, const char *key, bool drop)
-{
-    memcpy(socket_name, name, strlen(name) + 1);
-    memcpy(socket_key, key, WIRE_KEY_SIZE);
-    drops = drop;
-    atomic_store(&recorder.several, true);
-    atomic_store(&recorder.state, STATE_BOOTING);
-    if (!recorder_connect())
-        return false;
-    python_check_loaded();
-    return true;
-}
-
 void recorder_leave(void)
 {
     atomic_store(&recorder.state, STATE_OFF);
@@ -548,16 +430,4 @@ void recorder_leave(void)
     recorder.header = NULL;
     recorder.pid = 0; /* the next process is not our child */
     index_clear();
-}
-
-/* So that programs that never allocate are seen too. */
-__attribute__((constructor)) static void at_load(void)
-{
-    if (attach_is_late())
-        return;
-    if (!tls.thread)
-        thread_begin();
-    tls.busy = (uintptr_t)__builtin_frame_address(0);
-    python_check_loaded();
-    tls.busy = 0;
 }

@@ -1,8 +1,8 @@
 /*
  * python_objects: wraps CPython's own allocators (run --python=objects).
  *
- *   python_objects.c wraps the allocators, and again after the program replaced them
- *   hooks_python.c the functions of the wrappers
+ *   python_objects.c       wraps the allocators, and again after the program replaced them
+ *   hooks_python_objects.c the functions of the wrappers
  *
  * CPython allocates through three tables of functions (raw, mem and obj), which its own
  * PyMem_SetAllocator changes. Our functions call the previous ones, and record the result as the

@@ -6,7 +6,8 @@
  * only cpu_timer.c installs a signal handler, if the user asks for it (run --cpu=timer). Memory
  * comes from mmap, made by raw system calls so that neither our own hooks nor errno are involved.
  *
- *   connection.c      the recorder's state: original functions, shared memory, the collector
+ *   start.c           whether this program is recorded (run --only)
+ *   connection.c      the recorder's state: shared memory, requests to the collector
  *   bootstrap_alloc.h memory for allocations before `next` is known
  *   thread.c          a thread's ring and remembered stack; made on first use, reused after its end
  *   modules.c         which file an address belongs to
@@ -248,13 +249,18 @@ struct next {
 };
 extern struct next next;
 
-/* connection.c */
-void recorder_start(void);   /* idempotent; sets `next`, connects; state leaves BOOTING */
-bool recorder_connect(void); /* connects this process to the collector */
+/* start.c */
+void recorder_start(void); /* idempotent; sets `next`, connects; state leaves BOOTING */
 /* For a program that was already running (attach.h). */
 bool recorder_find_next(void); /* sets `next`; false: there is no malloc */
 /* Connects to the collector; false: this failed. */
 bool recorder_attach(const char *socket, const char *key, bool drop);
+
+/* connection.c */
+/* Names the collector; false: these are no names of one. `drop`: the program prefers losing events
+ * to waiting. */
+bool recorder_set_collector(const char *socket, const char *key, bool drop);
+bool recorder_connect(void); /* connects this process to the collector */
 /* Releases everything that a session took; all other threads are stopped. */
 void recorder_leave(void);
 /* Reports memory to the collector that the recorder has mapped. */

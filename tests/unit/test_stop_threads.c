@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 
 #define MS UINT64_C(1000000)
 

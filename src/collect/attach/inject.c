@@ -18,7 +18,7 @@
 #include "collect/attach/remote_call.h"
 #include "collect/attach/remote_module.h"
 #include "collect/attach/safe_point.h"
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 #include "collect/proc/proc.h"
 #include "machine/remote.h"
 #include "wire/attach_code.h"

@@ -5,7 +5,7 @@
 
 #include "collect/attach/heap_before.h"
 #include "collect/attach/remote_module.h"
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 
 #define TLS_PAGE  UINT64_C(4096)
 #define TLS_PAGES 16 /* pages of a thread's storage that are searched for libc's part */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 #include "collect/proc/proc.h"
 #include "machine/remote.h"
 #include "machine/remote_frame.h"

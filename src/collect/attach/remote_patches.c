@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "collect/attach/safe_point.h"
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 #include "machine/remote.h"
 #include "machine/stopped.h"
 #include "wire/attach_code.h"

@@ -10,7 +10,7 @@
 #include "base/say.h"
 #include "collect/leakscan/roots.h"
 #include "collect/leakscan/scan_forked.h"
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 #include "collect/proc/kernel_pointers.h"
 #include "collect/resident/process_sizes.h"
 #include "machine/page.h"

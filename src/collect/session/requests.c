@@ -8,7 +8,7 @@
 #include "collect/resident/python_arenas.h"
 #include "collect/session/attached.h"
 #include "collect/session/end_budget.h"
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 #include "collect/counting/accounts.h"
 #include "collect/resident/maps.h"
 #include "collect/leakscan/scan.h"

@@ -1,4 +1,4 @@
-#include "collect/leakscan/stop_threads.h"
+#include "collect/proc/stop_threads.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
  * restarted (epoll_wait, sigtimedwait, semop, io_getevents, and sockets with a timeout): these
  * return EINTR.
  */
-#ifndef TIDE_COLLECT_LEAKSCAN_STOP_THREADS_H
-#define TIDE_COLLECT_LEAKSCAN_STOP_THREADS_H
+#ifndef TIDE_COLLECT_PROC_STOP_THREADS_H
+#define TIDE_COLLECT_PROC_STOP_THREADS_H
 
 #include <stdbool.h>
 #include <stdint.h>
