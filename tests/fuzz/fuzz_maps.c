@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include "base/err.h"
+#include "collect/proc/numa_maps.h"
 #include "collect/proc/smaps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

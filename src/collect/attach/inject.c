@@ -14,10 +14,12 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "collect/attach/attached_library.h"
 #include "collect/attach/remote_patches.h"
 #include "collect/attach/remote_call.h"
 #include "collect/attach/remote_module.h"
 #include "collect/attach/safe_point.h"
+#include "collect/attach/scratch.h"
 #include "collect/proc/stop_threads.h"
 #include "collect/proc/proc.h"
 #include "machine/remote.h"
@@ -467,7 +469,7 @@ int inject_attach(pid_t pid, const char *library, const struct wire_attach *sess
     if (!code)
         code = find_functions(&j, err);
     if (!code)
-        code = remote_patches_find(&j.modules, &j.work.function, &there, err);
+        code = attached_library_function(&j.modules, &j.work.function, &there, err);
     if (!code && (there.live || there.patched))
         code = end_former(pid, &there, err);
     if (code)

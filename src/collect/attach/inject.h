@@ -10,8 +10,8 @@
  * 3. tidemark stops all threads for a moment. If none is inside the bytes that are to be replaced,
  * it replaces them, and the program continues.
  *
- * Restoring writes back the bytes of step 3. Once no thread is in a hook, the memory of the session
- * is freed. The library stays loaded, and the next attach uses it again.
+ * Restoring (detach.c) writes back the bytes of step 3. Once no thread is in a hook, the memory of
+ * the session is freed. The library stays loaded, and the next attach uses it again.
  *
  * Uses ptrace. Call it in a process of its own (attach_process.h): when that process ends, the
  * kernel releases all threads. Only step 2 needs a collector.

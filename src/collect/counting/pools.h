@@ -1,9 +1,13 @@
 /*
- * pools: blocks of a program's own allocators, as it reports them (tide_alloc, tide_free).
+ * pools: counts blocks of a program's own allocators, as it reports them (tide_alloc, tide_free),
+ * and blocks and tensors of graphics processors, as the hooks of CUDA's driver and of PyTorch
+ * report them. The latter are pools without a name (WIRE_POOL_TENSORS, WIRE_POOL_GPU_HANDLES and
+ * WIRE_POOL_GPU).
  *
  * Each pool has a table of its own, because a block of one pool may contain a whole other pool at
- * the same address. Blocks of pools are counted in a separate domain, although their memory mostly
- * comes from the heap. The numbers of pools come from the program and are checked.
+ * the same address. Blocks of a program's own allocators are counted in a separate domain, although
+ * their memory mostly comes from the heap. Blocks of graphics processors and tensors have a domain
+ * each. The numbers of pools come from the program and are checked.
  */
 #ifndef TIDE_COLLECT_COUNTING_POOLS_H
 #define TIDE_COLLECT_COUNTING_POOLS_H

@@ -1,51 +1,25 @@
 #include "collect/proc/smaps.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "collect/proc/cut_line.h"
 #include "collect/proc/proc.h"
-
-/* Cuts off the next line; NULL: there are no more. */
-static char *next_line(char **text)
-{
-    char *line = *text;
-    if (!*line)
-        return NULL;
-    char *end = strchr(line, '\n');
-    *text = end ? end + 1 : line + strlen(line);
-    if (end)
-        *end = '\0';
-    return line;
-}
-
-/* Parses a hexadecimal number and the character after it; false: something else is there. */
-static bool number(char **at, char after, uint64_t *out)
-{
-    char *end;
-    if (!isxdigit((unsigned char)**at))
-        return false;
-    *out = strtoull(*at, &end, 16);
-    if (end == *at || *end != after)
-        return false;
-    *at = end + 1;
-    return true;
-}
 
 /* "start-end perms offset device inode   name" */
 static bool parse_head(char *line, struct proc_mapping *out)
 {
     struct mapping m = {0};
     char *at = line;
-    if (!number(&at, '-', &m.start) || !number(&at, ' ', &m.end) || m.end <= m.start ||
-        strlen(at) < 5 || at[4] != ' ')
+    if (!proc_parse_hex(&at, '-', &m.start) || !proc_parse_hex(&at, ' ', &m.end) ||
+        m.end <= m.start || strlen(at) < 5 || at[4] != ' ')
         return false;
     static const char letters[] = "rwxs";
     for (int i = 0; i < 4; i++)
         m.flags |= (uint32_t)(at[i] == letters[i]) << i;
     at += 5;
-    if (!number(&at, ' ', &m.offset))
+    if (!proc_parse_hex(&at, ' ', &m.offset))
         return false;
     for (int field = 0; field < 2; field++) { /* device, inode */
         at += strcspn(at, " ");
@@ -99,7 +73,7 @@ void proc_parse_smaps(char *text, struct proc_mappings *out)
 {
     struct proc_mapping *last = NULL, next;
     uint64_t end = 0;
-    for (char *line; (line = next_line(&text));) {
+    for (char *line; (line = proc_cut_line(&text));) {
         if (parse_head(line, &next)) {
             last = NULL;
             if (next.mapping.start < end)
@@ -157,46 +131,4 @@ struct proc_mapping *proc_mapping_at(const struct proc_mappings *all, uint64_t a
     return i < all->items.count && all->items.items[i].mapping.start <= address
                ? &all->items.items[i]
                : NULL;
-}
-
-bool proc_next_placement(char **text, struct proc_placement *out)
-{
-    for (char *line; (line = next_line(text));) {
-        char *at = line;
-        struct proc_placement p = {.page_kib = 4};
-        if (!number(&at, ' ', &p.start))
-            continue;
-        p.policy = at;
-        at += strcspn(at, " ");
-        p.rest = at;
-        if (*at) {
-            *at = '\0';
-            p.rest = at + 1;
-        }
-        const char *size = strstr(p.rest, "kernelpagesize_kB=");
-        if (size)
-            p.page_kib = strtoull(size + strlen("kernelpagesize_kB="), NULL, 10);
-        *out = p;
-        return true;
-    }
-    return false;
-}
-
-bool proc_next_node(struct proc_placement *p, struct mapping_node *out)
-{
-    while (*p->rest) {
-        const char *word = p->rest;
-        p->rest += strcspn(word, " ");
-        p->rest += strspn(p->rest, " ");
-        if (word[0] != 'N' || !isdigit((unsigned char)word[1]))
-            continue;
-        char *end;
-        unsigned long node = strtoul(word + 1, &end, 10);
-        if (*end != '=' || node > UINT32_MAX)
-            continue;
-        *out = (struct mapping_node){.node = (uint32_t)node,
-                                     .kib = strtoull(end + 1, NULL, 10) * p->page_kib};
-        return true;
-    }
-    return false;
 }

@@ -1,7 +1,6 @@
 /*
- * smaps: parses /proc/PID/maps, smaps and numa_maps. Any text is accepted: lines that the
- * kernel would not write are skipped. Names point into the text, which is cut into strings. No
- * state.
+ * smaps: parses /proc/PID/maps and smaps. Any text is accepted: lines that the kernel would not
+ * write are skipped. Names point into the text, which is cut into strings. No state.
  */
 #ifndef TIDE_COLLECT_PROC_SMAPS_H
 #define TIDE_COLLECT_PROC_SMAPS_H
@@ -26,14 +25,6 @@ struct proc_mappings {
     VEC(struct proc_mapping) items; /* in order of address */
 };
 
-/* A line of numa_maps. */
-struct proc_placement {
-    uint64_t start;
-    const char *policy;
-    const char *rest; /* where proc_next_node continues */
-    uint64_t page_kib;
-};
-
 /* Parses smaps, or `maps`: then all sizes are 0. Appends to `out`, and frees nothing in it. */
 void proc_parse_smaps(char *text, struct proc_mappings *out);
 /* Reads the file `name` ("maps" or "smaps") of a process and parses it; the names point into
@@ -53,9 +44,5 @@ void proc_still_copy(const struct proc_still *s, struct strbuf *text, struct pro
 void proc_still_release(struct proc_still *s);
 /* The mapping that contains an address; NULL: none. */
 struct proc_mapping *proc_mapping_at(const struct proc_mappings *all, uint64_t address);
-/* Parses the next line and advances *text; false: there are no more. */
-bool proc_next_placement(char **text, struct proc_placement *out);
-/* Parses the next node of a line with its resident bytes; false: there are no more. */
-bool proc_next_node(struct proc_placement *p, struct mapping_node *out);
 
 #endif

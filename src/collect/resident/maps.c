@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "collect/resident/python_arenas.h"
 #include "collect/resident/map_facts.h"
+#include "collect/proc/numa_maps.h"
 #include "collect/proc/proc.h"
 #include "collect/proc/smaps.h"
 #include "collect/resident/process_sizes.h"
