@@ -11,7 +11,9 @@
 #include "record/python.h"
 #include "record/python_lines.h"
 
-#define KNOWN       (1u << 20)
+#define KNOWN_FIRST (1u << 10)
+#define KNOWN_MOST  (1u << 20)
+#define KNOWN_BYTES (2 * KNOWN_MOST * sizeof *known)
 #define TEXT_MOST   4096
 #define RESERVE     65536u /* never used up, so that a record can be made to find an equal one */
 #define TABLE_MOST  (1u << 20)
@@ -19,18 +21,21 @@
 #define PROVEN_BY   64  /* frames */
 #define WHOLE_BY    8   /* frames: an interpreter writes to the innermost one or two */
 
+/* A hash table of so many entries begins at known[known_size], so that the next larger one begins
+ * where it ends. */
 static struct {
     uint64_t hash; /* of a record; 0: nothing here */
     uint32_t number;
-} * known; /* [KNOWN] */
-static uint32_t known_count;
+} * known;
+static uint32_t known_size = KNOWN_FIRST, known_count;
 static uint32_t nameless; /* the code that stands for those without room */
 static struct spin lock;
 
 void python_code_reset(void)
 {
     if (known) /* zeroes it */
-        sys_call(SYS_madvise, known, (long)(KNOWN * sizeof *known), (long)MADV_DONTNEED);
+        sys_call(SYS_madvise, known, (long)KNOWN_BYTES, (long)MADV_DONTNEED);
+    known_size = KNOWN_FIRST;
     known_count = nameless = 0;
     spin_reset(&lock);
 }
@@ -181,16 +186,37 @@ static void *tail(size_t size)
     return recorder.python_memory + used;
 }
 
+/* The entry of a record in the table of this size, or where it belongs. */
+static uint32_t known_place(uint64_t hash, uint32_t table_size)
+{
+    uint32_t i = (uint32_t)(hash >> 40) & (table_size - 1);
+    while (known[table_size + i].hash && known[table_size + i].hash != hash)
+        i = (i + 1) & (table_size - 1);
+    return table_size + i;
+}
+
+/* If the thread leaves its hook meanwhile, this is done again. */
+static void known_grow(void)
+{
+    uint32_t old = known_size;
+    for (uint32_t i = old; i < 2 * old; i++)
+        if (known[i].hash)
+            known[known_place(known[i].hash, 2 * old)] = known[i];
+    known_size = 2 * old;
+    sys_call(SYS_madvise, known + old, (long)(old * sizeof *known), (long)MADV_DONTNEED);
+}
+
 /* The number of the record just made at the tail, or of an equal one; 0: no room for another. */
 static uint32_t keep(const void *record, size_t size)
 {
     uint64_t hash = hash_of(record, size);
-    uint32_t i = (uint32_t)(hash >> 40) & (KNOWN - 1);
-    for (; known[i].hash; i = (i + 1) & (KNOWN - 1))
-        if (known[i].hash == hash)
-            return known[i].number;
+    if (known_count >= known_size / 2 && known_size < KNOWN_MOST)
+        known_grow();
+    uint32_t i = known_place(hash, known_size);
+    if (known[i].hash)
+        return known[i].number;
     uint64_t offset = (uint64_t)((const char *)record - recorder.python_memory);
-    if (known_count >= KNOWN / 2 || offset + size + RESERVE > recorder.python_size)
+    if (known_count >= known_size / 2 || offset + size + RESERVE > recorder.python_size)
         return 0;
     known[i].number = (uint32_t)(offset / 8);
     known[i].hash = hash;
@@ -340,7 +366,7 @@ static __attribute__((noinline)) uint32_t number_of(uint64_t code)
     uint32_t number = 0;
     spin_lock(&lock);
     if (!known)
-        recorder_own(known = sys_map(KNOWN * sizeof *known), KNOWN * sizeof *known);
+        recorder_own(known = sys_map(KNOWN_BYTES), KNOWN_BYTES);
     if (known)
         number = tell(code);
     spin_unlock(&lock);
