@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "record/attach.h"
@@ -11,6 +12,7 @@
 #include "record/python.h"
 #include "record/recorder.h"
 #include "record/routes.h"
+#include "wire/only.h"
 
 extern char **environ;
 
@@ -23,7 +25,8 @@ static const char *environment(const char *name)
     return NULL;
 }
 
-/* Should this program be recorded? `only`: names, one per line; empty or absent: all. */
+/* Should this program be recorded? `only`: names, one per line; empty or absent: all. The name is
+ * that of its file, the one it was called by, or that of the script that it runs. */
 static bool wanted(const char *only)
 {
     if (!only || !*only)
@@ -31,16 +34,9 @@ static bool wanted(const char *only)
     char exe[4096];
     long n = sys_call(SYS_readlinkat, (long)AT_FDCWD, "/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = '\0';
-    const char *slash = strrchr(exe, '/'), *base = slash ? slash + 1 : exe;
-    const char *invoked = program_invocation_short_name ? program_invocation_short_name : "";
-    while (*only) {
-        size_t size = strcspn(only, "\n");
-        if (size && (memmem(base, strlen(base), only, size) ||
-                     memmem(invoked, strlen(invoked), only, size)))
-            return true;
-        only += size + (only[size] == '\n');
-    }
-    return false;
+    const char *invoked = program_invocation_short_name, *script = (void *)getauxval(AT_EXECFN);
+    return wire_only_wants(only, exe) || (invoked && wire_only_wants(only, invoked)) ||
+           (script && wire_only_wants(only, script));
 }
 
 static unsigned number(const char *digits)

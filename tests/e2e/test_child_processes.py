@@ -102,6 +102,35 @@ def test_only_reaches_through_programs_that_are_not_recorded(t):
     check_family(t, profile, [], [CHILD, CHILD])
 
 
+def script(t, name):
+    """One that works for a while, with a loop of its own."""
+    path = os.path.join(t.dir, name)
+    with open(path, "w") as out:
+        out.write("#!/bin/sh\ni=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done\n")
+    os.chmod(path, 0o755)
+    return path
+
+
+def calls(path):
+    """A shell that runs the script, and a program by another name."""
+    return ("bash", "-c", "'%s'; (exec -a renamed_by_caller sleep 0); true" % path)
+
+
+@cases(opts=((), ("--only-cpu",)))
+def test_only_by_the_name_of_a_script(t, opts):
+    path = script(t, "chosen_by_its_long_name")
+    for command in ((path,), calls(path)):
+        profile = t.record(*command, opts=("--only", "by_its_long", *opts))
+        report = t.report(profile, "cpu" if opts else "live")
+        t.equal("processes of " + command[0], [p["command"] for p in report["processes"]], [["/bin/sh", path]])
+        t.true("nothing is said to be missing: " + t.stderr, "could be seen" not in t.stderr and "nothing was recorded" not in t.stderr)
+
+
+def test_only_by_the_name_it_was_called_by(t):
+    profile = t.record(*calls(script(t, "another")), opts=("--only", "renamed_by_caller"))
+    t.equal("processes", [p["command"] for p in processes(t, profile)], [["renamed_by_caller", "0"]])
+
+
 @cases(how=("posix_spawn", "vfork"))
 def test_no_follow_with_an_environment_of_its_own(t, how):
     profile = t.record(t.build("executes.c", "-O1"), how, opts=("--no-follow",))

@@ -177,6 +177,8 @@ def test_chosen_processes(t):
     program = t.build("shares.c", "-O2")
     profile = t.record("/bin/sh", "-c", "%s 1 1000; true" % program, opts=("--only-cpu", "--only", "shares"))
     t.equal("--only", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], [program])
+    profile = t.record("/bin/bash", "-c", "(exec -a renamed_by_caller %s 1 1000); true" % program, opts=("--only-cpu", "--only", "renamed_by"))
+    t.equal("--only, the name it was called by", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], ["renamed_by_caller"])
     profile = t.record("/bin/sh", "-c", "%s 1 1000; true" % program, opts=("--only-cpu", "--no-follow"))
     t.equal("--no-follow", [p["command"][0] for p in t.report(profile, "cpu")["processes"]], ["/bin/sh"])
 

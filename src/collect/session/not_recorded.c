@@ -1,4 +1,5 @@
 #include "collect/session/not_recorded.h"
+#include "collect/session/only.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -37,18 +38,6 @@ const struct executable *not_recorded_file(struct not_recorded *u, const char *p
 }
 
 /* Did the user ask for programs of this name? */
-bool not_recorded_is_wanted(const char *only, const char *path)
-{
-    const char *name = path_base(path);
-    while (only && *only) {
-        size_t size = strcspn(only, "\n");
-        if (size && memmem(name, strlen(name), only, size))
-            return true;
-        only += size + (only[size] == '\n');
-    }
-    return !only;
-}
-
 static const char *const libc_reason =
     "it uses another C library than glibc; record a build for glibc";
 static const char *const sanitizer_reason =
@@ -100,7 +89,7 @@ static const char *const attached_reason =
 
 char *not_recorded_program_note(const struct not_recorded *u, const char *name)
 {
-    if (!not_recorded_is_wanted(u->only, name))
+    if (!only_wants(u->only, name))
         return xasprintf(
             "nothing was recorded of %s: neither it nor a program that it ran has a name "
             "that contains what --only asks for",
@@ -247,14 +236,14 @@ static void examine_child(struct not_recorded *u, const struct target *parent, p
         bool named = read_first_argument(pid, exe, sizeof exe);
         reason = named && has_other_rights(pid, "") ? rights_reason : NULL;
     }
-    if (reason && not_recorded_is_wanted(u->only, exe))
+    if (reason && (only_wants(u->only, exe) || only_wants_process(u->only, pid)))
         *vec_push(&u->silent_children) = (struct silent_child){
             pid, xasprintf("nothing could be seen in %s (process %d): %s", exe, pid, reason)};
 }
 
 static void add_left_out(struct not_recorded *u, const char *path, enum left_out_why why)
 {
-    if (u->no_children || !not_recorded_is_wanted(u->only, path))
+    if (u->no_children || !only_wants(u->only, path))
         return;
     for (size_t i = 0; i < u->left_out.count; i++)
         if (strcmp(u->left_out.items[i].path, path) == 0) {
@@ -547,7 +536,7 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
         struct target *t = targets[i];
         struct watched *w = &t->watched;
         judge_by_name(u, w, t);
-        bool became = w->became && !t->profile.execed && not_recorded_is_wanted(u->only, w->became);
+        bool became = w->became && !t->profile.execed && only_wants(u->only, w->became);
         char *note = became ? became_note(u, t) : NULL;
         if (note && t != main && !names_left_out(u, note, 2))
             *vec_push(&main->profile.notes) =

@@ -98,8 +98,6 @@ void not_recorded_explain(struct not_recorded *u, struct target *const *targets,
 /* Call it when the file is written, which takes `suppressions` from here. */
 void not_recorded_release(struct not_recorded *u);
 
-/* Did the user ask for programs of this name? */
-bool not_recorded_is_wanted(const char *only, const char *path);
 /* The note for a program that never connected. The caller frees it. */
 char *not_recorded_program_note(const struct not_recorded *u, const char *name);
 

@@ -22,6 +22,7 @@
 #include "collect/session/launch.h"
 #include "collect/resident/footprint.h"
 #include "collect/resident/maps.h"
+#include "collect/session/only.h"
 #include "collect/session/output.h"
 #include "collect/session/process_end.h"
 #include "collect/session/relayed_signals.h"
@@ -115,14 +116,12 @@ void session_drain(struct session *s)
         target_pass(s->live.items[i], elapsed_ns(s) - s->live.items[i]->start_ns);
 }
 
+/* Of a process that has ended, only the kernel's name is known. */
 bool session_is_wanted(const struct session *s, pid_t pid, const char *name)
 {
-    char path[4096];
-    if (proc_read_exe(pid, path, sizeof path))
-        name = path;
-    else if (pid == s->program) /* it has ended; the kernel keeps only 15 letters of its name */
-        name = s->options->argv[0];
-    return not_recorded_is_wanted(s->options->only, name ? name : "");
+    const char *only = s->options->only;
+    return only_wants_process(only, pid) || (name && only_wants(only, name)) ||
+           (pid == s->program && only_wants(only, s->options->argv[0]));
 }
 
 /*
