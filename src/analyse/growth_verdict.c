@@ -383,6 +383,16 @@ static bool is_lost_in_rss(const struct growth *g)
     return !g->mark && rss >= NOISE_MOST && lost < SHARE_LEAST * rss;
 }
 
+/* How much the parts gain whose own series grow. */
+static double known_rate(const struct growth *g)
+{
+    double sum = 0;
+    for (int i = 0; i < GROWTH_PARTS; i++)
+        if (may_be(g, (enum growth_part)i) && g->rates.parts[i] > 0)
+            sum += g->rates.parts[i];
+    return sum;
+}
+
 static bool leak_matters(const struct growth *g)
 {
     const struct trend *lost = &g->trends[GROWTH_LOST];
@@ -393,7 +403,7 @@ static bool leak_matters(const struct growth *g)
     if (process_grows(g)) /* if nothing else is known to grow, the verdict is about what is lost */
         others = most == GAIN_LOST || (loses_at_most_marks(g) && is_noise_of_rss(g, most))
                      ? 0
-                     : g->rates.rss;
+                     : known_rate(g);
     else if (growth_grows(g, GROWTH_LIVE))
         others = g->trends[GROWTH_LIVE].slope;
     return !(rate < LOST_SHARE * others);
