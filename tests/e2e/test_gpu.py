@@ -104,6 +104,19 @@ def test_recordings_without(t):
     t.true("nothing in the report", "gpu" not in t.run("report", profile)[0])
 
 
+def test_a_child_alone_has_it(t):
+    command = built(t, tensors=False)
+    profile = t.record(command[0], "child", command[2])
+    child = t.report(profile, "gpu", "--at", "peak")
+    t.equal("the child is chosen", sums(child), (100 * MIB, 1))
+    heap = t.report(profile, "live")
+    t.true("for the heap, the parent", heap["pid"] != child["pid"] and "gpu" not in heap, heap)
+    t.equal("each process's peak", child["gpu"]["peak_bytes"], 100 * MIB)
+    together = t.report(profile, "gpu", "--process", "all")
+    t.equal("all together", sums(together), (100 * MIB, 1))
+    t.true("no peak of all together", "gpu" not in together, together.get("gpu"))
+
+
 def test_merged(t):
     command = built(t)
     profiles = [t.record(*command) for _ in range(2)]

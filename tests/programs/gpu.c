@@ -9,6 +9,8 @@
  *
  * reload: the driver is loaded, unloaded, and loaded again.
  *
+ * child: a child process alone uses the driver; its parent has the larger heap.
+ *
  * wait: it allocates what `plain` does when it is told to by a line on stdin.
  */
 #include <dlfcn.h>
@@ -17,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tidemark.h"
 
@@ -203,12 +207,29 @@ static void threads(void)
         pthread_join(t[i], NULL);
 }
 
+static void child(const char *path)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        load(path);
+        large();
+        _exit(0);
+    }
+    void *volatile heap = malloc(8 * MIB);
+    free(heap);
+    waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
     const char *mode = argv[1];
     char line[16];
+    if (strcmp(mode, "child") == 0) {
+        child(argv[2]);
+        return 0;
+    }
     load(argv[2]);
     if (argc > 3 && !(tensors = dlopen(argv[3], RTLD_NOW)))
         return 3;
