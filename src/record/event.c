@@ -510,3 +510,16 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p)
         event_publish(t);
     }
 }
+
+void event_gpu_reference(struct thread *t, enum wire_unmap what, uint64_t address, uint64_t first,
+                         uint64_t second)
+{
+    event_tick(t);
+    if (event_room(t, 4)) {
+        event_sequence(t);
+        event_word(t, WIRE_WORD(WIRE_UNMAP, what, address & WIRE_LOW48));
+        event_word(t, first);
+        event_word(t, second);
+        event_publish(t);
+    }
+}

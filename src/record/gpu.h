@@ -27,6 +27,10 @@
     F(cuMemAllocFromPoolAsync)                                                                     \
     F(cuMemAllocFromPoolAsync_ptsz)                                                                \
     F(cuMemCreate)                                                                                 \
+    F(cuMemRetainAllocationHandle)                                                                 \
+    F(cuMemImportFromShareableHandle)                                                              \
+    F(cuMemMap)                                                                                    \
+    F(cuMemUnmap)                                                                                  \
     F(cuMemFree_v2)                                                                                \
     F(cuMemFreeAsync)                                                                              \
     F(cuMemFreeAsync_ptsz)                                                                         \

@@ -424,6 +424,9 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p);
  * its address or handle. event_pool_free records that it is freed. */
 void event_gpu_alloc(struct thread *t, unsigned pool, uint64_t block, size_t size,
                      const uint64_t *caller);
+/* Records that something begins or ends to refer to a handle's memory. */
+void event_gpu_reference(struct thread *t, enum wire_unmap what, uint64_t address, uint64_t first,
+                         uint64_t second);
 /* The number of the caller's stack, for anything but an allocation. */
 uint32_t event_stack(struct thread *t, const uint64_t *caller);
 /* The number of the stack that a signal handler interrupted. `caller` is the caller of the

@@ -77,6 +77,15 @@ def test_threads(t):
     t.equal("by thread", sorted(r["self_count"] for r in t.report(profile, "gpu", "--by", "thread")["rows"]), [4 * 500])
 
 
+def test_mappings_hold_the_memory_of_a_handle(t):
+    command = built(t, tensors=False)
+    profile = t.record(command[0], "mapped", command[2])
+    t.equal("same output", t.stdout, t.plain(command[0], "mapped", command[2])[0])
+    want = {"released": 3, "retained": 3, "unmapped": 1, "followed": 1, "end": 0}
+    t.equal("live", {at: sums(t.report(profile, "gpu", "--at", at)) for at in want}, {at: (2 * n * MIB, n) for at, n in want.items()})
+    t.equal("the peak", t.report(profile, "gpu")["gpu"]["peak_bytes"], 6 * MIB)
+
+
 def test_unloaded_and_loaded_again(t):
     command = built(t, tensors=False)
     profile = t.record(command[0], "reload", command[2])

@@ -7,6 +7,8 @@
  *
  * threads: 4 threads allocate and free, also each other's blocks.
  *
+ * mapped: memory by handles that are released while it is mapped, or after they were retained.
+ *
  * reload: the driver is loaded, unloaded, and loaded again.
  *
  * child: a child process alone uses the driver; its parent has the larger heap.
@@ -175,6 +177,31 @@ static void plain(void)
     tide_mark("tensors");
 }
 
+static void mapped(void)
+{
+    address base = 0x600000000000, a = created(1), b = created(1), c = created(1), again = 0;
+    check(CALL(cuMemMap, base, 2 * MIB, (size_t)0, a, 0ull), 0);
+    check(CALL(cuMemMap, base + 2 * MIB, 2 * MIB, (size_t)0, b, 0ull), 0);
+    CALL(cuMemRelease, a);
+    CALL(cuMemRelease, b);
+    tide_mark("released"); /* the mappings hold the memory of a and b */
+    CALL(cuMemRetainAllocationHandle, &again, (void *)base);
+    CALL(cuMemRelease, again);
+    CALL(cuMemImportFromShareableHandle, &again, (void *)c, 1);
+    CALL(cuMemRelease, again);
+    tide_mark("retained");
+    check(CALL(cuMemUnmap, base, 4 * MIB), 0);
+    tide_mark("unmapped");
+    check(CALL(cuMemMap, base, 2 * MIB, (size_t)0, c, 0ull), 0);
+    tide_pause();
+    check(CALL(cuMemMap, base + 4 * MIB, 2 * MIB, (size_t)0, c, 0ull), 0);
+    check(CALL(cuMemUnmap, base, 2 * MIB), 0);
+    tide_resume();
+    CALL(cuMemRelease, c);
+    tide_mark("followed");
+    check(CALL(cuMemUnmap, base + 4 * MIB, 2 * MIB), 0);
+}
+
 static address shared[THREADS][ROUNDS];
 static pthread_barrier_t all;
 
@@ -241,6 +268,8 @@ int main(int argc, char **argv)
         large();
     } else if (strcmp(mode, "threads") == 0) {
         threads();
+    } else if (strcmp(mode, "mapped") == 0) {
+        mapped();
     } else {
         if (strcmp(mode, "wait") == 0 &&
             (puts("ready"), fflush(stdout), !fgets(line, sizeof line, stdin)))
