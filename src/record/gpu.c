@@ -67,10 +67,12 @@ static bool take_over(struct library *lib)
 {
     struct loaded l;
     const struct patched *near = first_of(lib);
-    long memory = near && loaded_file_find(near->address, &l) ? patch_open() : -1;
+    long memory = near ? patch_open() : -1;
     if (memory < 0)
         return false;
-    bool done = patch_all(lib->functions, lib->count, l.start, memory);
+    /* The loader may not have registered the file yet. */
+    uint64_t start = loaded_file_find(near->address, &l) ? l.start : near->address;
+    bool done = patch_all(lib->functions, lib->count, start, memory);
     patch_close(memory);
     for (const struct patched *f = lib->functions; done && f < lib->functions + lib->count; f++)
         memcpy(&gpu_next[f - functions], &f->trampoline, sizeof f->trampoline);
@@ -111,6 +113,22 @@ void gpu_reset(void)
 void gpu_check_file(const struct link_map *m)
 {
     check(m, !recorder.late);
+}
+
+/* New files come at the end of the list. */
+void gpu_check_loaded(void)
+{
+    static struct link_map last; /* a copy: the file may have been unloaded */
+    static const struct link_map *last_at;
+    const struct link_map *m = _r_debug.r_map, *new = m;
+    for (; m; m = m->l_next)
+        if (m == last_at && m->l_addr == last.l_addr && m->l_ld == last.l_ld)
+            new = m->l_next;
+    for (m = new; m; m = m->l_next) {
+        gpu_check_file(m);
+        last = *m;
+        last_at = m;
+    }
 }
 
 void gpu_take_over_loaded(void)

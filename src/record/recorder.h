@@ -369,6 +369,9 @@ bool modules_reset(void);  /* in a forked child, or before the first; false: no 
 void modules_forget(void); /* code was unloaded; the tick must be advanced too */
 /* Call it when the loader allocates: checks whether code was unloaded without a call of dlclose. */
 void modules_check(struct thread *t);
+/* Call it when the loader has mapped a file, if stacks are not walked then (gpu.h). The thread must be
+ * busy. */
+void modules_check_loaded(void);
 void modules_recover(void); /* this thread left a hook by longjmp, an exception or cancellation */
 bool modules_held(void);    /* does this thread hold the lock of the modules? */
 struct link_map;

@@ -1,4 +1,6 @@
 """Memory of graphics processors: by the driver's functions, and by tensors; with stand-ins for both (tests/programs/gpu*.c)."""
+import subprocess
+
 from harness import cases
 from test_api import INCLUDE
 
@@ -84,6 +86,35 @@ def test_mappings_hold_the_memory_of_a_handle(t):
     want = {"released": 3, "retained": 3, "unmapped": 1, "followed": 1, "end": 0}
     t.equal("live", {at: sums(t.report(profile, "gpu", "--at", at)) for at in want}, {at: (2 * n * MIB, n) for at, n in want.items()})
     t.equal("the peak", t.report(profile, "gpu")["gpu"]["peak_bytes"], 6 * MIB)
+
+
+@cases(mode=("plain", "threads"))
+def test_sampling_the_heap_changes_nothing(t, mode):
+    command = built(t)
+    profile = t.record(command[0], mode, *command[2:], opts=("--sample=100M",))
+    want = {"plain": (103 * MIB, 4), "threads": (4 * 500 * 4096, 4 * 500)}
+    t.equal("gpu at the end", sums(t.report(profile, "gpu")), want[mode])
+    if mode == "plain":
+        t.equal("tensors at their peak", sums(t.report(profile, "tensor", "--at", "peak")), (58000, 9))
+
+
+def test_loaded_while_paused(t):
+    command = built(t, tensors=False)
+    profile = t.record(command[0], "resumed", command[2])
+    t.equal("what came after", sums(t.report(profile, "gpu")), (200 * MIB, 2))
+    profile = t.record(command[0], "resumed", command[2], opts=("--paused",))
+    t.equal("paused from the start", sums(t.report(profile, "gpu")), (200 * MIB, 2))
+
+
+def test_loaded_while_dormant(t):
+    command, profile = built(t, tensors=False), t.file("dormant.tide")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", profile, "--dormant", "--", command[0], "later", command[2]],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    t.equal("it waits", tool.stdout.readline(), "ready\n")
+    t.run("ctl", str(tool.pid), "start")
+    tool.communicate("go\n")
+    t.equal("its status", tool.returncode, 0)
+    t.equal("what came after", sums(t.report(profile, "gpu")), (200 * MIB, 2))
 
 
 def test_unloaded_and_loaded_again(t):

@@ -9,6 +9,10 @@
  *
  * mapped: memory by handles that are released while it is mapped, or after they were retained.
  *
+ * resumed: the driver is loaded and used while recording is paused.
+ *
+ * later: the driver is loaded and used, and used again after a line on stdin.
+ *
  * reload: the driver is loaded, unloaded, and loaded again.
  *
  * child: a child process alone uses the driver; its parent has the larger heap.
@@ -177,6 +181,30 @@ static void plain(void)
     tide_mark("tensors");
 }
 
+static void resumed(const char *path)
+{
+    tide_pause();
+    load(path);
+    address a = large();
+    tide_resume();
+    large();
+    large();
+    CALL(cuMemFree_v2, a);
+}
+
+static void later(const char *path)
+{
+    char line[16];
+    load(path);
+    large();
+    puts("ready");
+    fflush(stdout);
+    if (fgets(line, sizeof line, stdin)) {
+        large();
+        large();
+    }
+}
+
 static void mapped(void)
 {
     address base = 0x600000000000, a = created(1), b = created(1), c = created(1), again = 0;
@@ -255,6 +283,14 @@ int main(int argc, char **argv)
     char line[16];
     if (strcmp(mode, "child") == 0) {
         child(argv[2]);
+        return 0;
+    }
+    if (strcmp(mode, "resumed") == 0) {
+        resumed(argv[2]);
+        return 0;
+    }
+    if (strcmp(mode, "later") == 0) {
+        later(argv[2]);
         return 0;
     }
     load(argv[2]);
