@@ -3,7 +3,7 @@
  * they continue there. Compiled with frame pointers (CALLER()). What the driver allocates from the
  * heap meanwhile is recorded as usual, so an allocation is recorded when the original function has
  * returned. A free is recorded before: another thread that gets the address next records it later.
- * So a free that the driver refuses counts as a free.
+ * If the driver refuses it, that is recorded, too.
  */
 #include "record/gpu.h"
 #include "record/recorder.h"
@@ -48,6 +48,27 @@ static inline __attribute__((always_inline)) void record_free(unsigned pool, uin
     thread_leave();
 }
 
+/* Followed while recording is paused, like a free: the memory may be recorded. */
+static void record_reference(enum wire_unmap what, uint64_t address, uint64_t first,
+                             uint64_t second)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    event_gpu_reference(t, what, address, first, second);
+    thread_leave();
+}
+
+/* Is the memory still there? Other errors are of what was done before, or the driver is ending, and
+ * takes the memory along. */
+static bool is_refused(int result)
+{
+    return result == 1 /* CUDA_ERROR_INVALID_VALUE */ || result == 201 /* .._INVALID_CONTEXT */ ||
+           result == 400 /* .._INVALID_HANDLE */ || result == 800 /* .._NOT_PERMITTED */ ||
+           result == 801 /* .._NOT_SUPPORTED */ ||
+           (result >= 900 && result <= 908) /* .._STREAM_CAPTURE_.. */;
+}
+
 #define ALLOCATING(name, pool, size, parameters, arguments)                                        \
     int HOOK_OF(name) parameters;                                                                  \
     int HOOK_OF(name) parameters                                                                   \
@@ -65,7 +86,10 @@ static inline __attribute__((always_inline)) void record_free(unsigned pool, uin
     {                                                                                              \
         int(*function) parameters = gpu_next[GPU_##name];                                          \
         record_free(pool, block);                                                                  \
-        return function arguments;                                                                 \
+        int result = function arguments;                                                           \
+        if (UNLIKELY(block && is_refused(result)))                                                 \
+            record_reference(WIRE_GPU_REFUSED, block, 0, 0);                                       \
+        return result;                                                                             \
     }
 
 ALLOCATING(cuMemAlloc_v2, WIRE_POOL_GPU, size, (device_address * out, size_t size), (out, size))
@@ -100,17 +124,6 @@ int HOOK_OF(cuMemCreate)(memory_handle *out, size_t size, const struct memory_pr
     if (result == 0 && of->location.type == DEVICE)
         record(WIRE_POOL_GPU_HANDLES, *out, size, CALLER());
     return result;
-}
-
-/* Followed while recording is paused, like a free: the memory may be recorded. */
-static void record_reference(enum wire_unmap what, uint64_t address, uint64_t first,
-                             uint64_t second)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return;
-    event_gpu_reference(t, what, address, first, second);
-    thread_leave();
 }
 
 #define RETAINING(name, parameters, arguments)                                                     \

@@ -427,7 +427,7 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p);
  * its address or handle. event_pool_free records that it is freed. */
 void event_gpu_alloc(struct thread *t, unsigned pool, uint64_t block, size_t size,
                      const uint64_t *caller);
-/* Records that something begins or ends to refer to a handle's memory. */
+/* Records that something begins or ends to refer to a handle's memory, or that a free was refused. */
 void event_gpu_reference(struct thread *t, enum wire_unmap what, uint64_t address, uint64_t first,
                          uint64_t second);
 /* The number of the caller's stack, for anything but an allocation. */

@@ -411,7 +411,8 @@ enum wire_unmap {
     /* Who refers to a handle's memory on a graphics processor, which is freed with the last. */
     WIRE_GPU_RETAINED, /* handle: it is to be released once more */
     WIRE_GPU_MAPPED,   /* address | handle | length */
-    WIRE_GPU_UNMAPPED  /* address | length */
+    WIRE_GPU_UNMAPPED, /* address | length */
+    WIRE_GPU_REFUSED   /* address: the driver refused this thread's last free: nothing changed */
 };
 
 /*

@@ -117,6 +117,13 @@ def test_loaded_while_dormant(t):
     t.equal("what came after", sums(t.report(profile, "gpu")), (200 * MIB, 2))
 
 
+def test_frees_that_the_driver_refuses(t):
+    command = built(t, tensors=False)
+    profile = t.record(command[0], "refused", command[2])
+    want = {"refused": 2, "one freed": 2, "peak": 3, "end": 1}
+    t.equal("live", {at: sums(t.report(profile, "gpu", "--at", at)) for at in want}, {at: (100 * n * MIB, n) for at, n in want.items()})
+
+
 def test_unloaded_and_loaded_again(t):
     command = built(t, tensors=False)
     profile = t.record(command[0], "reload", command[2])

@@ -13,6 +13,8 @@
  *
  * later: the driver is loaded and used, and used again after a line on stdin.
  *
+ * refused: the driver refuses to free live blocks, and a block that was freed.
+ *
  * reload: the driver is loaded, unloaded, and loaded again.
  *
  * child: a child process alone uses the driver; its parent has the larger heap.
@@ -205,6 +207,19 @@ static void later(const char *path)
     }
 }
 
+static void freed_in_vain(void)
+{
+    address a = large(), b = large();
+    CALL(cuMemFreeAsync, a, (void *)1); /* is refused */
+    tide_mark("refused");
+    large(); /* the peak */
+    CALL(cuMemFree_v2, b);
+    CALL(cuMemFreeAsync, (address)0, (void *)1); /* is refused */
+    CALL(cuMemFree_v2, b);                       /* is refused */
+    tide_mark("one freed");
+    CALL(cuMemFreeAsync, a, NULL);
+}
+
 static void mapped(void)
 {
     address base = 0x600000000000, a = created(1), b = created(1), c = created(1), again = 0;
@@ -306,6 +321,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(mode, "mapped") == 0) {
         mapped();
+    } else if (strcmp(mode, "refused") == 0) {
+        freed_in_vain();
     } else {
         if (strcmp(mode, "wait") == 0 &&
             (puts("ready"), fflush(stdout), !fgets(line, sizeof line, stdin)))

@@ -319,6 +319,9 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
         l->live.usable += usable;
     }
     after_growth(l, m);
+    struct gpu_total *gpu = gpu_total_of(l, a);
+    if (gpu)
+        gpu_change(gpu, size, 1, usable);
 }
 
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)

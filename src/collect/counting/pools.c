@@ -54,12 +54,13 @@ static void refer(struct pool *pool, uint64_t address)
     blocks_put(&pool->live, &block, &block);
 }
 
-/* Ends a reference to a block; false: there is no such block. */
-static bool release(struct target *t, struct pool *pool, uint64_t address)
+/* Ends a reference to a block; false: there is no such block. *before: the block until then. */
+static bool release(struct target *t, struct pool *pool, uint64_t address, struct block *before)
 {
     struct block block;
     if (!pool || !blocks_take(&pool->live, address, &block))
         return false;
+    *before = block;
     if (--block.usable)
         blocks_put(&pool->live, &block, &block);
     else
@@ -67,30 +68,48 @@ static bool release(struct target *t, struct pool *pool, uint64_t address)
     return true;
 }
 
-void pools_free(struct target *t, uint64_t number, uint64_t address)
+void pools_free(struct target *t, uint64_t number, uint64_t address, struct pool_free *freed)
 {
     struct pool *pool = pool_at(&t->pools, number);
-    if (!release(t, pool, address) && !t->was_paused &&
-        pools_domain((uint32_t)number) == DOMAIN_POOL)
+    freed->number = release(t, pool, address, &freed->block) ? number : 0;
+    if (!freed->number && !t->was_paused && pools_domain((uint32_t)number) == DOMAIN_POOL)
         t->pools.unknown_frees++;
+}
+
+void pools_put_back(struct target *t, struct pool_free *freed, uint64_t address)
+{
+    struct block *block = &freed->block, old;
+    struct pool *pool = freed->number ? pool_at(&t->pools, freed->number) : NULL;
+    freed->number = 0;
+    if (!pool || block->address != address)
+        return;
+    if (block->usable > 1) {
+        refer(pool, address);
+    } else if (!blocks_put(&pool->live, block, &old)) {
+        ledger_unfree(&t->ledger, block->site, block->size, block->size);
+    } else {
+        ledger_free(&t->ledger, old.site, old.size, old.size, false);
+        ledger_unfree(&t->ledger, block->site, block->size, block->size);
+    }
 }
 
 static void gpu_mapped(struct target *t, struct pool *handles, uint64_t address, uint64_t handle,
                        uint64_t size)
 {
-    struct block old, mapped = {.address = address, .size = size & WIRE_LOW48, .usable = handle};
+    struct block old, before,
+        mapped = {.address = address, .size = size & WIRE_LOW48, .usable = handle};
     refer(handles, handle);
     if (blocks_put(&t->pools.gpu_mapped, &mapped, &old))
-        release(t, handles, old.usable);
+        release(t, handles, old.usable, &before);
 }
 
 /* One call unmaps several mappings that follow each other. */
 static void gpu_unmapped(struct target *t, struct pool *handles, uint64_t address, uint64_t size)
 {
-    struct block mapped;
+    struct block mapped, before;
     uint64_t end = address + (size & WIRE_LOW48);
     while (address < end && blocks_take(&t->pools.gpu_mapped, address, &mapped)) {
-        release(t, handles, mapped.usable);
+        release(t, handles, mapped.usable, &before);
         address += mapped.size;
     }
 }

@@ -19,6 +19,12 @@ struct pool {
     struct blocks live;
 };
 
+/* A block as it was before a free. */
+struct pool_free {
+    uint64_t number; /* of the pool; 0: the block was not found */
+    struct block block;
+};
+
 struct pools {
     VEC(struct pool) list; /* by number */
     /* Where memory of a graphics processor is mapped: `usable` is the handle. */
@@ -32,7 +38,9 @@ enum domain pools_domain(uint32_t number);
 void pools_name(struct target *t, uint64_t number, const char *name);
 void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t address,
                  uint64_t size);
-void pools_free(struct target *t, uint64_t number, uint64_t address);
+void pools_free(struct target *t, uint64_t number, uint64_t address, struct pool_free *freed);
+/* The free of the block at this address was refused: it is still there. */
+void pools_put_back(struct target *t, struct pool_free *freed, uint64_t address);
 /* A handle's memory on a graphics processor is live until the handle was released as often as it was
  * created and retained, and it is mapped nowhere. `what` and the words: enum wire_unmap. */
 void pools_gpu_reference(struct target *t, unsigned what, uint64_t address, uint64_t first,

@@ -69,6 +69,10 @@ void record_map(struct target *t, struct reader *r, const uint64_t *w)
     bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
     unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
     t->events++;
+    if (!maps && detail == WIRE_GPU_REFUSED) {
+        pools_put_back(t, &r->freed, address);
+        return;
+    }
     if (!maps && detail >= WIRE_GPU_RETAINED) {
         pools_gpu_reference(t, detail, address, w[1], w[2]);
         return;
@@ -78,7 +82,7 @@ void record_map(struct target *t, struct reader *r, const uint64_t *w)
         pools_alloc(t, detail, record_account(t, r, (uint32_t)w[1], pools_domain(detail)), address,
                     w[2]);
     } else if (!maps && detail == WIRE_UNMAP_POOL) {
-        pools_free(t, w[1], address);
+        pools_free(t, w[1], address, &r->freed);
     } else if (maps) {
         bool arena = w[1] & WIRE_MAP_ARENA;
         r->cuts.items.count = 0;
