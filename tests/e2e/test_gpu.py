@@ -124,6 +124,25 @@ def test_frees_that_the_driver_refuses(t):
     t.equal("live", {at: sums(t.report(profile, "gpu", "--at", at)) for at in want}, {at: (100 * n * MIB, n) for at, n in want.items()})
 
 
+def test_the_heap_at_another_peak(t):
+    command = built(t, tensors=False)
+    profile = t.record(command[0], "before", command[2])
+    at_peak, heap = t.report(profile, "gpu", "--at", "peak"), t.report(profile, "live", "--at", "peak")
+    t.equal("the peak", sums(at_peak), (100 * MIB, 1))
+    totals = at_peak["totals"]
+    t.true("the heap was small then", totals["live_bytes"] < MIB > totals["bytes_allocated"] and totals["peak_bytes"] < MIB, totals)
+    t.true("a moment in the window", totals["peak_time_ns"] <= at_peak["at_ns"] < heap["at_ns"], (totals, at_peak["at_ns"]))
+    text = t.run("report", profile, "--metric", "gpu", "--at", "peak")[0]
+    t.true("its words", "; the table is exact, the heap is as at the end of the peak's interval" in text, text)
+    t.equal("the heap's own", heap["totals"]["peak_bytes"] >= 8 * MIB, True)
+    for chosen in ((), ("--at", "peak")):
+        massif = t.file("massif.out")
+        t.run("export", profile, "--format", "massif", "--metric", "gpu", *chosen, "-o", massif)
+        with open(massif) as lines:
+            found = [part.split("\nmem_heap_B=")[1].split("\n")[0] for part in lines.read().split("snapshot=") if "heap_tree=peak" in part]
+        t.equal("massif's peak", found, [str(100 * MIB)])
+
+
 def test_unloaded_and_loaded_again(t):
     command = built(t, tensors=False)
     profile = t.record(command[0], "reload", command[2])

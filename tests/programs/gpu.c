@@ -15,6 +15,8 @@
  *
  * refused: the driver refuses to free live blocks, and a block that was freed.
  *
+ * before: its peak is before the heap's.
+ *
  * reload: the driver is loaded, unloaded, and loaded again.
  *
  * child: a child process alone uses the driver; its parent has the larger heap.
@@ -220,6 +222,15 @@ static void freed_in_vain(void)
     CALL(cuMemFreeAsync, a, NULL);
 }
 
+static void before(void)
+{
+    CALL(cuMemFree_v2, large());
+    tide_mark("freed");
+    void *volatile heap = malloc(8 * MIB);
+    tide_mark("heap");
+    free(heap);
+}
+
 static void mapped(void)
 {
     address base = 0x600000000000, a = created(1), b = created(1), c = created(1), again = 0;
@@ -321,6 +332,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(mode, "mapped") == 0) {
         mapped();
+    } else if (strcmp(mode, "before") == 0) {
+        before();
     } else if (strcmp(mode, "refused") == 0) {
         freed_in_vain();
     } else {
