@@ -211,12 +211,14 @@ static void later(const char *path)
 
 static void freed_in_vain(void)
 {
-    address a = large(), b = large();
+    address a = large(), b = large(), nothing = 1;
     CALL(cuMemFreeAsync, a, (void *)1); /* is refused */
     tide_mark("refused");
     large(); /* the peak */
     CALL(cuMemFree_v2, b);
     CALL(cuMemFreeAsync, (address)0, (void *)1); /* is refused */
+    CALL(cuMemAllocAsync, &nothing, (size_t)0, NULL);
+    CALL(cuMemFreeAsync, nothing, NULL);
     CALL(cuMemFree_v2, b);                       /* is refused */
     tide_mark("one freed");
     CALL(cuMemFreeAsync, a, NULL);

@@ -79,10 +79,17 @@ EXPORT int cuMemAllocManaged(unsigned long long *out, size_t size, unsigned flag
     return give(out, size + 0 * flags, &next_address, size);
 }
 
+/* As the real one does: no bytes are at address 0. */
+static int give_some(unsigned long long *out, size_t size)
+{
+    *out = 0;
+    return size ? give(out, size, &next_address, size) : 0;
+}
+
 #define ASYNC(name)                                                                                \
     EXPORT int name(unsigned long long *out, size_t size, void *stream)                            \
     {                                                                                              \
-        return stream ? INVALID : give(out, size, &next_address, size);                            \
+        return stream ? INVALID : give_some(out, size);                                            \
     }
 ASYNC(cuMemAllocAsync)
 ASYNC(cuMemAllocAsync_ptsz)
