@@ -219,7 +219,7 @@ static void freed_in_vain(void)
     CALL(cuMemFreeAsync, (address)0, (void *)1); /* is refused */
     CALL(cuMemAllocAsync, &nothing, (size_t)0, NULL);
     CALL(cuMemFreeAsync, nothing, NULL);
-    CALL(cuMemFree_v2, b);                       /* is refused */
+    CALL(cuMemFree_v2, b); /* is refused */
     tide_mark("one freed");
     CALL(cuMemFreeAsync, a, NULL);
 }
