@@ -65,7 +65,7 @@ static const char *window_extent(const struct answer *a)
         return "; all figures are of this window\n";
     if (w->since.own_peak || w->at.own_peak)
         return merge ? "; table: each run at its own peak; heap: the whole runs\n"
-                     : "; the table is exact, the heap is as at the end of the peak's interval\n";
+                     : "; the table is exact, the heap is as at its interval's end\n";
     return merge ? "; live: each run at its own peak; calls: the whole runs\n"
                  : "; live is exact, calls include the peak's whole interval\n";
 }

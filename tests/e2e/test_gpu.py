@@ -1,8 +1,10 @@
 """Memory of graphics processors: by the driver's functions, and by tensors; with stand-ins for both (tests/programs/gpu*.c)."""
+import struct
 import subprocess
 
 from harness import cases
 from test_api import INCLUDE
+from test_bad_files import chunk, varints
 
 MIB = 1 << 20
 PITCHED = 512 * 2048
@@ -133,7 +135,7 @@ def test_the_heap_at_another_peak(t):
     t.true("the heap was small then", totals["live_bytes"] < MIB > totals["bytes_allocated"] and totals["peak_bytes"] < MIB, totals)
     t.true("a moment in the window", totals["peak_time_ns"] <= at_peak["at_ns"] < heap["at_ns"], (totals, at_peak["at_ns"]))
     text = t.run("report", profile, "--metric", "gpu", "--at", "peak")[0]
-    t.true("its words", "; the table is exact, the heap is as at the end of the peak's interval" in text, text)
+    t.true("its words", "; the table is exact, the heap is as at its interval's end" in text, text)
     t.equal("the heap's own", heap["totals"]["peak_bytes"] >= 8 * MIB, True)
     for chosen in ((), ("--at", "peak")):
         massif = t.file("massif.out")
@@ -159,6 +161,20 @@ def test_findings_name_who_holds_most(t):
     text = t.run("findings", profile)[0]
     t.true("its words", "large holds 300.0 MiB of the 313.0 MiB of GPU memory at its peak" in text, text)
     t.true("the next command", "--metric gpu --at peak --callers large" in text, text)
+
+
+def test_a_peak_that_contradicts_the_blocks(t):
+    profile, bad = t.record(*built(t, tensors=False)), t.file("bad.tide")
+    with open(profile, "rb") as lines:
+        content, at, parts = lines.read(), 16, []
+    while at < len(content):
+        end = at + 24 + struct.unpack("<I", content[at + 8:at + 12])[0]
+        gpu = content[at:at + 4] == b"GPUM"
+        parts.append(chunk("GPUM", varints(1, 64 * MIB, 1, 1, 0, 0, 0, 0)) if gpu else content[at:end])
+        at = end
+    with open(bad, "wb") as out:
+        out.write(content[:16] + b"".join(parts))
+    t.equal("no finding of more than all", [f["bytes"] for f in t.ask(bad, "findings")["findings"] if f["kind"] == "gpu"], [])
 
 
 def test_recordings_without(t):
