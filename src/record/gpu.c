@@ -20,7 +20,8 @@ GPU_TENSOR_FUNCTIONS(DECLARE)
 static struct patched functions[GPU_FUNCTIONS] = {GPU_DRIVER_FUNCTIONS(FUNCTION)
                                                       GPU_TENSOR_FUNCTIONS(FUNCTION)};
 
-/* A file is one of these if it exports the first or the last of the functions. */
+/* A file is one of these if it exports the first or the last of the functions. The driver also has
+ * its name. */
 static struct library {
     enum wire_gpu bit;
     struct patched *functions;
@@ -86,6 +87,16 @@ static void announce(const struct library *lib)
                     (uint32_t)lib->bit);
 }
 
+/* Other files that have some of these names call the driver, or nothing at all. */
+static bool is_driver(const struct link_map *m, const struct exports *x)
+{
+    static const char name[] = "libcuda.so";
+    const char *own = x->strings && x->own_name ? x->strings + x->own_name : "";
+    const char *path = m->l_name ? m->l_name : "", *slash = strrchr(path, '/');
+    return strncmp(own, name, sizeof name - 1) == 0 ||
+           strncmp(slash ? slash + 1 : path, name, sizeof name - 1) == 0;
+}
+
 static void check(const struct link_map *m, bool may_patch)
 {
     struct exports x;
@@ -93,6 +104,8 @@ static void check(const struct link_map *m, bool may_patch)
     for (struct library *lib = libraries; lib < libraries + LIBRARIES; lib++) {
         if (!exports_find(&x, lib->functions[0].name) &&
             !exports_find(&x, lib->functions[lib->count - 1].name))
+            continue;
+        if (lib->bit == WIRE_GPU_DRIVER && !is_driver(m, &x))
             continue;
         /* Another file may have the same functions and call this one's. After an attach, the tool
          * writes the patches. */

@@ -12,7 +12,7 @@ ALL = 300 * MIB + 10 * MIB + PITCHED + 2 * MIB
 
 
 def built(t, opt="-O1", cc="gcc", tensors=True, older=False):
-    parts = [t.build("gpu.c", "-O1", "-Wno-strict-prototypes", *INCLUDE), "plain", t.build("gpu_driver.c", opt, shared=True, cc=cc)]
+    parts = [t.build("gpu.c", "-O1", "-Wno-strict-prototypes", *INCLUDE), "plain", t.build("gpu_driver.c", opt, "-Wl,-soname,libcuda.so.1", shared=True, cc=cc)]
     if tensors:
         parts.append(t.build("gpu_tensors.c", opt, *(["-DOLDER"] if older else []), shared=True, cc=cc))
     return parts
@@ -143,6 +143,15 @@ def test_the_heap_at_another_peak(t):
         with open(massif) as lines:
             found = [part.split("\nmem_heap_B=")[1].split("\n")[0] for part in lines.read().split("snapshot=") if "heap_tree=peak" in part]
         t.equal("massif's peak", found, [str(100 * MIB)])
+
+
+def test_a_library_with_some_of_the_names(t):
+    command = built(t, tensors=False)
+    profile = t.record(command[0], "wrapped", command[2], t.build("gpu_wrapper.c", "-O1", "-ldl", shared=True))
+    report = t.report(profile, "gpu")
+    t.equal("all is seen", sums(report), (104 * MIB, 4))
+    t.equal("by function", {name: t.row(report, name)["total_bytes"] for name in ("wrapped", "created", "large")},
+            {"wrapped": 104 * MIB, "created": 2 * MIB, "large": 100 * MIB})
 
 
 def test_unloaded_and_loaded_again(t):

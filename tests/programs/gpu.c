@@ -17,6 +17,8 @@
  *
  * before: its peak is before the heap's.
  *
+ * wrapped: some calls reach the driver through a library of the same names, the last argument.
+ *
  * reload: the driver is loaded, unloaded, and loaded again.
  *
  * child: a child process alone uses the driver; its parent has the larger heap.
@@ -233,6 +235,24 @@ static void before(void)
     free(heap);
 }
 
+/* The driver is asked for the wrapper's function first, as dlsym finds it. */
+static void wrapped(const char *wrapper, const char *path)
+{
+    int (*alloc)(address *, size_t), (*give_back)(address);
+    address a[3] = {0};
+    void *library = dlopen(wrapper, RTLD_NOW), **to = dlsym(library, "wrapped");
+    void *f = dlsym(library, "cuMemAlloc_v2"), *g = dlsym(library, "cuMemFree_v2");
+    memcpy(&alloc, &f, sizeof f);
+    memcpy(&give_back, &g, sizeof g);
+    load(path);
+    *to = driver;
+    for (int i = 0; i < 3; i++)
+        alloc(&a[i], MIB);
+    give_back(a[0]);
+    created(1);
+    large();
+}
+
 static void mapped(void)
 {
     address base = 0x600000000000, a = created(1), b = created(1), c = created(1), again = 0;
@@ -311,6 +331,10 @@ int main(int argc, char **argv)
     char line[16];
     if (strcmp(mode, "child") == 0) {
         child(argv[2]);
+        return 0;
+    }
+    if (strcmp(mode, "wrapped") == 0) {
+        wrapped(argv[3], argv[2]);
         return 0;
     }
     if (strcmp(mode, "resumed") == 0) {
