@@ -7,8 +7,8 @@
  * functions are replaced (entry_patch.h), and so is the one function to which PyTorch's caching
  * allocator reports every block. This is done when an address of the file is seen for the first
  * time. The loader is still starting the file then, or the driver is being initialised: nobody can
- * have memory from it yet, so no thread is executing these functions. While stacks are not walked, an
- * address may be seen much later, so each file is checked when the loader has mapped it: while
+ * have memory from it yet, so no thread is executing these functions. While stacks are not walked,
+ * an address may be seen much later, so each file is checked when the loader has mapped it: while
  * recording is paused, when the loader allocates (event.c); with --sample and --dormant, when it
  * calls its function for debuggers (mark_on.c).
  *
@@ -54,8 +54,8 @@ extern void *gpu_next[GPU_FUNCTIONS];
 
 /* Replaces the functions that this file has. Under modules.c's lock. */
 void gpu_check_file(const struct link_map *m);
-/* The same for all files that were loaded since the last call. Under modules.c's lock, by the thread
- * that loads, or while there is no other. */
+/* The same for all files that were loaded since the last call. Under modules.c's lock, by the
+ * thread that loads, or while there is no other. */
 void gpu_check_loaded(void);
 /* Tells the collector of this process what is replaced already; after each connect. */
 void gpu_reset(void);

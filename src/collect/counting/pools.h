@@ -41,8 +41,8 @@ void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t a
 void pools_free(struct target *t, uint64_t number, uint64_t address, struct pool_free *freed);
 /* The free of the block at this address was refused: it is still there. */
 void pools_put_back(struct target *t, struct pool_free *freed, uint64_t address);
-/* A handle's memory on a graphics processor is live until the handle was released as often as it was
- * created and retained, and it is mapped nowhere. `what` and the words: enum wire_unmap. */
+/* A handle's memory on a graphics processor is live until the handle was released as often as it
+ * was created and retained, and it is mapped nowhere. `what` and the words: enum wire_unmap. */
 void pools_gpu_reference(struct target *t, unsigned what, uint64_t address, uint64_t first,
                          uint64_t second);
 /* Stores the names of pools like names of functions, and adds notes about contradictory reports. */
