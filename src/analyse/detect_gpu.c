@@ -21,7 +21,7 @@ static void add_largest(struct findings *f, const struct measure *peak, uint64_t
     struct value *places = places_sum(&f->gpu, peak->sites);
     uint32_t most = f->gpu.count ? largest_of(places, f->gpu.count) : 0;
     double share = f->gpu.count ? share_of(places[most].amount, of_bytes) : 0;
-    if (share >= GPU_SHARE) {
+    if (share >= GPU_SHARE && share <= 1) { /* more than all: damage */
         struct finding *n = detect_add(f, FINDING_GPU, most, peak->sites, share * GPU_WEIGHT);
         n->bytes = places[most].amount;
         n->count = places[most].count;

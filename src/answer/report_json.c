@@ -118,9 +118,10 @@ static void pools(struct json *j, const struct answer *a)
 static void gpu(struct json *j, const struct profile *p)
 {
     static const char *const names[GPU_VIEWS] = {[GPU_DRIVER] = "gpu", [GPU_TENSORS] = "tensor"};
+    bool together = p->together > 1 && !p->merge; /* their common peak is not known */
     for (int view = 0; view < GPU_VIEWS; view++) {
         const struct gpu_figures *g = &p->gpu[view];
-        if (!g->known)
+        if (!g->known || together)
             continue;
         json_object(j, names[view]);
         json_u64(j, "peak_bytes", g->peak_bytes);

@@ -56,6 +56,20 @@ static void window_moment(struct strbuf *out, const struct profile *p, const str
         summary_moment(out, m);
 }
 
+/* Which figures are of the window. */
+static const char *window_extent(const struct answer *a)
+{
+    const struct window *w = &a->window;
+    bool merge = a->profile->merge != NULL;
+    if (!w->since.peak && !w->at.peak)
+        return "; all figures are of this window\n";
+    if (w->since.own_peak || w->at.own_peak)
+        return merge ? "; table: each run at its own peak; heap: the whole runs\n"
+                     : "; the table is exact, the heap is as at its interval's end\n";
+    return merge ? "; live: each run at its own peak; calls: the whole runs\n"
+                 : "; live is exact, calls include the peak's whole interval\n";
+}
+
 static void line_window(const struct answer *a, const struct style *s, struct strbuf *out)
 {
     if (window_is_whole(a->profile, &a->window))
@@ -65,11 +79,7 @@ static void line_window(const struct answer *a, const struct style *s, struct st
     window_moment(out, a->profile, &a->window.since);
     strbuf_puts(out, " to ");
     window_moment(out, a->profile, &a->window.at);
-    bool peak = a->window.since.peak || a->window.at.peak;
-    strbuf_puts(out, !peak ? "; all figures are of this window\n"
-                     : a->profile->merge
-                         ? "; live: each run at its own peak; calls: the whole runs\n"
-                         : "; live is exact, calls include the peak's whole interval\n");
+    strbuf_puts(out, window_extent(a));
 }
 
 static void add_interval(const struct profile *p, int64_t bytes, struct strbuf *out)

@@ -193,13 +193,32 @@ static struct window intervals(size_t from, size_t to)
     return (struct window){.since = {.intervals = from}, .at = {.intervals = to}};
 }
 
+/* The peak of the metric: of the heap, or of graphics processors. */
+static uint64_t peak_ns(const struct massif *m)
+{
+    const struct profile *p = m->table->profile;
+    enum metric metric = m->table->columns[0].metric;
+    return metric_is_gpu(metric) ? gpu_figures_of(p, metric)->peak_ns : p->peak_time_ns;
+}
+
+static size_t peak_interval(const struct massif *m)
+{
+    const struct profile *p = m->table->profile;
+    size_t i = 0;
+    if (!metric_is_gpu(m->table->columns[0].metric))
+        return profile_peak_interval(p);
+    while (i + 1 < p->intervals.count && p->intervals.items[i].end_ns < peak_ns(m))
+        i++;
+    return i;
+}
+
 /* The peak is inside an interval; sites have their values at that moment. */
 static void put_peak(struct massif *m, size_t before)
 {
     const struct profile *p = m->table->profile;
     const struct window peak = {.at = {.peak = true}}, now = intervals(0, before);
-    size_t in = profile_peak_interval(p);
-    uint64_t time = p->peak_time_ns;
+    size_t in = peak_interval(m);
+    uint64_t time = peak_ns(m);
     if (in < p->intervals.count && p->intervals.items[in].end_ns < time)
         time = p->intervals.items[in].end_ns;
     add_window(m, &now, -1);
@@ -213,9 +232,12 @@ static void put_snapshots(struct massif *m)
 {
     const struct profile *p = m->table->profile;
     const struct moment *at = &m->table->windows[0].at;
-    size_t peak = profile_peak_interval(p), end = at->peak ? peak : at->intervals, done = 0;
-    bool has_peak =
-        m->table->columns[0].metric == METRIC_LIVE && p->peak_bytes && (at->peak || peak < end);
+    enum metric metric = m->table->columns[0].metric;
+    size_t peak = peak_interval(m), end = at->peak ? peak : at->intervals, done = 0;
+    uint64_t peak_bytes = metric == METRIC_LIVE   ? p->peak_bytes
+                          : metric_is_gpu(metric) ? gpu_figures_of(p, metric)->peak_bytes
+                                                  : 0;
+    bool has_peak = peak_bytes && (at->peak || peak < end);
     put_snapshot(m, 0, DETAIL_NONE);
     for (size_t i = 1; i <= SNAPSHOTS && end; i++) {
         size_t to = end * i / SNAPSHOTS;

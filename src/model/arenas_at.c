@@ -31,7 +31,7 @@ struct value arenas_live_at_peak(const struct profile *p)
 struct value arenas_live(const struct profile *p, const struct moment *m)
 {
     struct value sum = {0};
-    if (m->peak)
+    if (m->peak && !m->own_peak)
         return arenas_live_at_peak(p);
     for (size_t i = 0; i < m->intervals; i++) {
         const struct interval *v = &p->intervals.items[i];

@@ -80,8 +80,13 @@ static int gpu_window(const struct profile *p, const struct query *q, struct win
                        "the peak of --metric %s is known of each process, not of all together; "
                        "--process PID picks one",
                        metric_name(q->metric));
-    return window_resolve_own_peak(p, gpu_figures_of(p, q->metric)->peak_ns, q->since, q->at, out,
-                                   err);
+    int code = window_resolve_own_peak(p, gpu_figures_of(p, q->metric)->peak_ns, q->since, q->at,
+                                       out, err);
+    if (!code) {
+        out->since.own_peak = out->since.peak;
+        out->at.own_peak = out->at.peak;
+    }
+    return code;
 }
 
 int measure_window(const struct profile *p, const struct query *q, struct window *out,
@@ -330,9 +335,13 @@ static void highest(const struct profile *p, const struct window *w, struct tota
     }
 }
 
-struct totals totals_of(const struct profile *p, const struct window *w)
+struct totals totals_of(const struct profile *p, const struct window *window)
 {
     struct totals t = {.untimed = p->merge != NULL, .unknown = p->imported.unknown};
+    struct window heap = *window, *w = &heap;
+    /* At another peak than the heap's, only whole intervals of the heap are known. */
+    heap.since.peak &= !heap.since.own_peak;
+    heap.at.peak &= !heap.at.own_peak;
     uint64_t c[COLUMNS] = {0};
     if (profile_lacks(p, UNKNOWN_HISTORY) && !window_is_whole(p, w))
         t.unknown |= UNKNOWN_TOTALS | UNKNOWN_TEMPORARY | UNKNOWN_REALLOCATIONS;

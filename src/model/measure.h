@@ -104,6 +104,6 @@ struct totals {
     uint32_t unknown; /* enum unknown: figures that have no meaning */
 };
 
-struct totals totals_of(const struct profile *p, const struct window *w);
+struct totals totals_of(const struct profile *p, const struct window *window);
 
 #endif

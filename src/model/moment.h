@@ -21,6 +21,7 @@
 struct moment {
     const char *word;
     bool peak;
+    bool own_peak; /* the peak is one of graphics processors, not the heap's */
     size_t intervals;
     uint64_t time_ns;
     uint64_t asked_ns; /* before it was moved to a boundary */

@@ -7,6 +7,7 @@
 
 #include "model/combined_profile.h"
 #include "model/mark_rows.h"
+#include "model/measure.h"
 #include "model/moment.h"
 #include "model/sample_sums.h"
 
@@ -19,6 +20,14 @@ static int marks_named(const struct profile *p, const struct query *q)
         any = !*q->has_mark ||
               mark_has_label(p->marks.items[i].name, q->has_mark, strlen(q->has_mark));
     return found + any;
+}
+
+/* How well a profile suits the query: the marks in it come first, then memory of graphics
+ * processors, if the query is about that. */
+static int suits(const struct profile *p, const struct query *q)
+{
+    bool gpu = q && metric_is_gpu(q->metric) && gpu_figures_of(p, q->metric)->peak_bytes;
+    return q ? 2 * marks_named(p, q) + gpu : 0;
 }
 
 /* The program that a process executed next, or NULL. */
@@ -58,15 +67,15 @@ const struct profile *answer_program(const struct recording *r)
 static const struct profile *choose(const struct recording *r, const struct query *q)
 {
     const struct profile *best = answer_program(r);
-    int best_marks = q ? marks_named(best, q) : 0;
+    int best_suits = suits(best, q);
     for (size_t i = 0; i < r->profiles.count; i++) {
         const struct profile *p = &r->profiles.items[i];
-        int marks = q ? marks_named(p, q) : 0;
-        if (is_launcher(r, p) && !marks)
+        int this_suits = suits(p, q);
+        if (is_launcher(r, p) && !this_suits)
             continue;
-        if (marks > best_marks || (marks == best_marks && is_larger(p, best))) {
+        if (this_suits > best_suits || (this_suits == best_suits && is_larger(p, best))) {
             best = p;
-            best_marks = marks;
+            best_suits = this_suits;
         }
     }
     return best;

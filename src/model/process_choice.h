@@ -14,10 +14,11 @@
  * --process names it: PID (the last program of that process), PID#N (its N-th, from 1), or all of
  * them together, if combined_profile_make was called. Without --process it is the program that held
  * the most memory (profile_memory, because a compiler or a browser maps what others allocate); if
- * only samples were taken, the one with the most CPU time, then page faults. Two rules come first:
+ * only samples were taken, the one with the most CPU time, then page faults. But before that:
  *
  * - A process that has the marks in the query (at, since, has_mark) is preferred to one that has
  *   not.
+ * - For a metric of graphics processors, so is a process that had such memory.
  * - A program that executed another one is mostly a launcher. It is chosen only if it held
  *   ANSWER_LAUNCHER_BYTES more than the next one.
  *

@@ -225,6 +225,16 @@ static inline void event_tick(struct thread *t)
         thread_tick(t);
 }
 
+/* Is recording paused? Files that are loaded meanwhile are checked all the same. */
+static inline bool is_paused(const uint64_t *caller)
+{
+    if (LIKELY(!recorder_paused()))
+        return false;
+    if (CALLER_PC(caller) - recorder.loader < recorder.loader_size)
+        modules_check_loaded();
+    return true;
+}
+
 #define ASK SIZE_MAX /* ask the allocator for the usable size */
 
 static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t size,
@@ -233,7 +243,7 @@ static __attribute__((noinline)) bool alloc(struct thread *t, void *p, size_t si
     bool sampled = UNLIKELY(recorder.sample_bytes != 0);
     if (sampled && LIKELY(sample_skips(t, size)))
         return false;
-    if (UNLIKELY(atomic_load_explicit(&recorder.header->paused, memory_order_relaxed)))
+    if (UNLIKELY(is_paused(caller)))
         return false;
     event_tick(t);
     if (usable == ASK) {
@@ -303,7 +313,7 @@ static __attribute__((noinline)) bool alloc_specially(struct thread *t, void *p,
         atomic_store_explicit(&recorder.sizes_unverified, false, memory_order_relaxed);
     if (!trusted || recorder.sample_bytes || !is_small_chunk(p, size))
         return alloc(t, p, size, caller, ASK, false);
-    if (UNLIKELY(recorder_paused()))
+    if (UNLIKELY(is_paused(caller)))
         return false;
     event_tick(t); /* first, because a new tick may make the walk forget its leaves */
     return alloc_chunk(t, p, size, caller, leaf_of(t, caller));
@@ -507,6 +517,19 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p)
         event_word(t, WIRE_WORD(WIRE_UNMAP, WIRE_UNMAP_POOL, address));
         event_word(t, pool);
         event_word(t, accounts_epoch());
+        event_publish(t);
+    }
+}
+
+void event_gpu_reference(struct thread *t, enum wire_unmap what, uint64_t address, uint64_t first,
+                         uint64_t second)
+{
+    event_tick(t);
+    if (event_room(t, 4)) {
+        event_sequence(t);
+        event_word(t, WIRE_WORD(WIRE_UNMAP, what, address & WIRE_LOW48));
+        event_word(t, first);
+        event_word(t, second);
         event_publish(t);
     }
 }

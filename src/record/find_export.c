@@ -11,6 +11,8 @@ void exports_read(struct exports *x, const struct link_map *m)
         /* The loader has added the base, unless the table is read-only. */
         uint64_t p = d->d_un.d_ptr < x->base ? d->d_un.d_ptr + x->base : d->d_un.d_ptr;
         const void *at = (const void *)(uintptr_t)p;
+        if (d->d_tag == DT_SONAME)
+            x->own_name = d->d_un.d_val;
         if (d->d_tag == DT_SYMTAB)
             x->symbols = at;
         else if (d->d_tag == DT_STRTAB)

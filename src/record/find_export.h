@@ -16,6 +16,7 @@ struct exports {
     const char *strings;
     const uint32_t *gnu_hash, *hash;
     const uint16_t *versions; /* versions of the symbols; NULL: they have none */
+    uint64_t own_name;        /* where its name (DT_SONAME) is in strings; 0: it has none */
 };
 
 void exports_read(struct exports *x, const struct link_map *m);

@@ -20,7 +20,8 @@ GPU_TENSOR_FUNCTIONS(DECLARE)
 static struct patched functions[GPU_FUNCTIONS] = {GPU_DRIVER_FUNCTIONS(FUNCTION)
                                                       GPU_TENSOR_FUNCTIONS(FUNCTION)};
 
-/* A file is one of these if it exports the first or the last of the functions. */
+/* A file is one of these if it exports the first or the last of the functions. The driver also has
+ * its name. */
 static struct library {
     enum wire_gpu bit;
     struct patched *functions;
@@ -67,10 +68,12 @@ static bool take_over(struct library *lib)
 {
     struct loaded l;
     const struct patched *near = first_of(lib);
-    long memory = near && loaded_file_find(near->address, &l) ? patch_open() : -1;
+    long memory = near ? patch_open() : -1;
     if (memory < 0)
         return false;
-    bool done = patch_all(lib->functions, lib->count, l.start, memory);
+    /* The loader may not have registered the file yet. */
+    uint64_t start = loaded_file_find(near->address, &l) ? l.start : near->address;
+    bool done = patch_all(lib->functions, lib->count, start, memory);
     patch_close(memory);
     for (const struct patched *f = lib->functions; done && f < lib->functions + lib->count; f++)
         memcpy(&gpu_next[f - functions], &f->trampoline, sizeof f->trampoline);
@@ -84,6 +87,16 @@ static void announce(const struct library *lib)
                     (uint32_t)lib->bit);
 }
 
+/* Other files that have some of these names call the driver, or nothing at all. */
+static bool is_driver(const struct link_map *m, const struct exports *x)
+{
+    static const char name[] = "libcuda.so";
+    const char *own = x->strings && x->own_name ? x->strings + x->own_name : "";
+    const char *path = m->l_name ? m->l_name : "", *slash = strrchr(path, '/');
+    return strncmp(own, name, sizeof name - 1) == 0 ||
+           strncmp(slash ? slash + 1 : path, name, sizeof name - 1) == 0;
+}
+
 static void check(const struct link_map *m, bool may_patch)
 {
     struct exports x;
@@ -91,6 +104,8 @@ static void check(const struct link_map *m, bool may_patch)
     for (struct library *lib = libraries; lib < libraries + LIBRARIES; lib++) {
         if (!exports_find(&x, lib->functions[0].name) &&
             !exports_find(&x, lib->functions[lib->count - 1].name))
+            continue;
+        if (lib->bit == WIRE_GPU_DRIVER && !is_driver(m, &x))
             continue;
         /* Another file may have the same functions and call this one's. After an attach, the tool
          * writes the patches. */
@@ -111,6 +126,22 @@ void gpu_reset(void)
 void gpu_check_file(const struct link_map *m)
 {
     check(m, !recorder.late);
+}
+
+/* New files come at the end of the list. */
+void gpu_check_loaded(void)
+{
+    static struct link_map last; /* a copy: the file may have been unloaded */
+    static const struct link_map *last_at;
+    const struct link_map *m = _r_debug.r_map, *new = m;
+    for (; m; m = m->l_next)
+        if (m == last_at && m->l_addr == last.l_addr && m->l_ld == last.l_ld)
+            new = m->l_next;
+    for (m = new; m; m = m->l_next) {
+        gpu_check_file(m);
+        last = *m;
+        last_at = m;
+    }
 }
 
 void gpu_take_over_loaded(void)

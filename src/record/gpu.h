@@ -7,7 +7,10 @@
  * functions are replaced (entry_patch.h), and so is the one function to which PyTorch's caching
  * allocator reports every block. This is done when an address of the file is seen for the first
  * time. The loader is still starting the file then, or the driver is being initialised: nobody can
- * have memory from it yet, so no thread is executing these functions.
+ * have memory from it yet, so no thread is executing these functions. While stacks are not walked,
+ * an address may be seen much later, so each file is checked when the loader has mapped it: while
+ * recording is paused, when the loader allocates (event.c); with --sample and --dormant, when it
+ * calls its function for debuggers (mark_on.c).
  *
  * Not counted: memory that the driver takes for itself (contexts, code, stacks), arrays and
  * textures (cuArrayCreate), and what other processes share with this one. [malloc-free]
@@ -27,6 +30,10 @@
     F(cuMemAllocFromPoolAsync)                                                                     \
     F(cuMemAllocFromPoolAsync_ptsz)                                                                \
     F(cuMemCreate)                                                                                 \
+    F(cuMemRetainAllocationHandle)                                                                 \
+    F(cuMemImportFromShareableHandle)                                                              \
+    F(cuMemMap)                                                                                    \
+    F(cuMemUnmap)                                                                                  \
     F(cuMemFree_v2)                                                                                \
     F(cuMemFreeAsync)                                                                              \
     F(cuMemFreeAsync_ptsz)                                                                         \
@@ -47,6 +54,9 @@ extern void *gpu_next[GPU_FUNCTIONS];
 
 /* Replaces the functions that this file has. Under modules.c's lock. */
 void gpu_check_file(const struct link_map *m);
+/* The same for all files that were loaded since the last call. Under modules.c's lock, by the
+ * thread that loads, or while there is no other. */
+void gpu_check_loaded(void);
 /* Tells the collector of this process what is replaced already; after each connect. */
 void gpu_reset(void);
 /* Lists the functions of files that were loaded before `tidemark attach` (attach.h). Call it

@@ -3,7 +3,7 @@
  * they continue there. Compiled with frame pointers (CALLER()). What the driver allocates from the
  * heap meanwhile is recorded as usual, so an allocation is recorded when the original function has
  * returned. A free is recorded before: another thread that gets the address next records it later.
- * So a free that the driver refuses counts as a free.
+ * If the driver refuses it, that is recorded, too.
  */
 #include "record/gpu.h"
 #include "record/recorder.h"
@@ -31,7 +31,7 @@ struct tensor_device {
 static inline __attribute__((always_inline)) void record(unsigned pool, uint64_t address,
                                                          size_t size, const uint64_t *caller)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = address ? thread_enter() : NULL; /* no bytes are at address 0 */
     if (!t)
         return;
     if (!recorder_paused())
@@ -46,6 +46,27 @@ static inline __attribute__((always_inline)) void record_free(unsigned pool, uin
         return;
     event_pool_free(t, pool, (const void *)(uintptr_t)address);
     thread_leave();
+}
+
+/* Followed while recording is paused, like a free: the memory may be recorded. */
+static void record_reference(enum wire_unmap what, uint64_t address, uint64_t first,
+                             uint64_t second)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    event_gpu_reference(t, what, address, first, second);
+    thread_leave();
+}
+
+/* Is the memory still there? Other errors are of what was done before, or the driver is ending, and
+ * takes the memory along. */
+static bool is_refused(int result)
+{
+    return result == 1 /* CUDA_ERROR_INVALID_VALUE */ || result == 201 /* .._INVALID_CONTEXT */ ||
+           result == 400 /* .._INVALID_HANDLE */ || result == 800 /* .._NOT_PERMITTED */ ||
+           result == 801 /* .._NOT_SUPPORTED */ ||
+           (result >= 900 && result <= 908) /* .._STREAM_CAPTURE_.. */;
 }
 
 #define ALLOCATING(name, pool, size, parameters, arguments)                                        \
@@ -65,7 +86,10 @@ static inline __attribute__((always_inline)) void record_free(unsigned pool, uin
     {                                                                                              \
         int(*function) parameters = gpu_next[GPU_##name];                                          \
         record_free(pool, block);                                                                  \
-        return function arguments;                                                                 \
+        int result = function arguments;                                                           \
+        if (UNLIKELY(block && is_refused(result)))                                                 \
+            record_reference(WIRE_GPU_REFUSED, block, 0, 0);                                       \
+        return result;                                                                             \
     }
 
 ALLOCATING(cuMemAlloc_v2, WIRE_POOL_GPU, size, (device_address * out, size_t size), (out, size))
@@ -85,7 +109,7 @@ ALLOCATING(cuMemAllocFromPoolAsync_ptsz, WIRE_POOL_GPU, size,
 FREEING(cuMemFree_v2, WIRE_POOL_GPU, (device_address block), (block))
 FREEING(cuMemFreeAsync, WIRE_POOL_GPU, (device_address block, void *stream), (block, stream))
 FREEING(cuMemFreeAsync_ptsz, WIRE_POOL_GPU, (device_address block, void *stream), (block, stream))
-/* A program that has retained the handle releases it more than once: the first counts. */
+/* The memory itself stays for as long as it is mapped, or the handle was retained. */
 FREEING(cuMemRelease, WIRE_POOL_GPU_HANDLES, (memory_handle block), (block))
 
 /* The memory may also be the host's. */
@@ -100,6 +124,41 @@ int HOOK_OF(cuMemCreate)(memory_handle *out, size_t size, const struct memory_pr
     if (result == 0 && of->location.type == DEVICE)
         record(WIRE_POOL_GPU_HANDLES, *out, size, CALLER());
     return result;
+}
+
+#define RETAINING(name, parameters, arguments)                                                     \
+    int HOOK_OF(name) parameters;                                                                  \
+    int HOOK_OF(name) parameters                                                                   \
+    {                                                                                              \
+        int(*function) parameters = gpu_next[GPU_##name];                                          \
+        int result = function arguments;                                                           \
+        if (result == 0)                                                                           \
+            record_reference(WIRE_GPU_RETAINED, *out, 0, 0);                                       \
+        return result;                                                                             \
+    }
+RETAINING(cuMemRetainAllocationHandle, (memory_handle * out, void *address), (out, address))
+RETAINING(cuMemImportFromShareableHandle, (memory_handle * out, void *shareable, int type),
+          (out, shareable, type))
+
+int HOOK_OF(cuMemMap)(device_address to, size_t size, size_t offset, memory_handle handle,
+                      unsigned long long flags);
+int HOOK_OF(cuMemMap)(device_address to, size_t size, size_t offset, memory_handle handle,
+                      unsigned long long flags)
+{
+    int (*function)(device_address, size_t, size_t, memory_handle, unsigned long long) =
+        gpu_next[GPU_cuMemMap];
+    int result = function(to, size, offset, handle, flags);
+    if (result == 0)
+        record_reference(WIRE_GPU_MAPPED, to, handle, size);
+    return result;
+}
+
+int HOOK_OF(cuMemUnmap)(device_address from, size_t size);
+int HOOK_OF(cuMemUnmap)(device_address from, size_t size)
+{
+    int (*function)(device_address, size_t) = gpu_next[GPU_cuMemUnmap];
+    record_reference(WIRE_GPU_UNMAPPED, from, size, 0);
+    return function(from, size);
 }
 
 /* PyTorch calls it for each block of its caching allocator: a negative size is a free. */

@@ -9,6 +9,8 @@
  * its own whenever its list of files has changed, for debuggers to stop at (r_brk). Its entry is
  * replaced too. The loader holds its lock when it calls that, so there is one thread here at a
  * time. [malloc-free]
+ *
+ * gpu.h must know of new files, too. With --sample and --dormant that is here.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -212,20 +214,38 @@ static bool watch_loader(void)
     return done;
 }
 
+/* Also called when the loader is about to change its list. */
+static void files_changed(void)
+{
+    if (seen)
+        look_at_files(true);
+    if (tls.busy || _r_debug.r_state != RT_CONSISTENT)
+        return;
+    tls.busy = (uintptr_t)__builtin_frame_address(0);
+    modules_check_loaded();
+    tls.busy = 0;
+}
+
 void entry_reached(uint64_t number)
 {
     if (number != FILES_CHANGED)
         mark_function(number & ~NEAR, number & NEAR);
     else if (atomic_load(&recorder.state) == STATE_LIVE && recorder.pid)
-        look_at_files(true);
+        files_changed();
 }
 
 void mark_on_start(void)
 {
     static bool tried;
-    if (tried || !recorder.header->mark_on)
+    bool marks = recorder.header->mark_on, walks = !recorder.sample_bytes && !recorder_dormant();
+    if (tried || (!marks && (walks || recorder.late)))
         return;
     tried = true;
+    if (!marks) {
+        if (recorder_is_alone() && entry_can_notify() && watch_loader())
+            modules_check_loaded();
+        return;
+    }
     recorder_own(seen = sys_map(FILES * sizeof *seen), FILES * sizeof *seen);
     if (!seen || !entry_can_notify()) {
         recorder_left_alone("", 0, WIRE_LEFT_REFUSED);

@@ -221,6 +221,13 @@ void modules_check_python(const struct link_map *m)
     spin_unlock(&known_lock);
 }
 
+void modules_check_loaded(void)
+{
+    spin_lock(&known_lock);
+    gpu_check_loaded();
+    spin_unlock(&known_lock);
+}
+
 /* Without an epoch, and so without a lock. */
 static int quiet_find(const struct unwind_space *self, uint64_t address, struct unwind_module *out)
 {

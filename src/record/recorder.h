@@ -375,6 +375,9 @@ bool modules_reset(void);  /* in a forked child, or before the first; false: no 
 void modules_forget(void); /* code was unloaded; the tick must be advanced too */
 /* Call it when the loader allocates: checks whether code was unloaded without a call of dlclose. */
 void modules_check(struct thread *t);
+/* Call it when the loader has mapped a file, if stacks are not walked then (gpu.h). The thread must
+ * be busy. */
+void modules_check_loaded(void);
 void modules_recover(void); /* this thread left a hook by longjmp, an exception or cancellation */
 bool modules_held(void);    /* does this thread hold the lock of the modules? */
 struct link_map;
@@ -430,6 +433,10 @@ void event_pool_free(struct thread *t, unsigned pool, const void *p);
  * its address or handle. event_pool_free records that it is freed. */
 void event_gpu_alloc(struct thread *t, unsigned pool, uint64_t block, size_t size,
                      const uint64_t *caller);
+/* Records that something begins or ends to refer to a handle's memory, or that a free was
+ * refused. */
+void event_gpu_reference(struct thread *t, enum wire_unmap what, uint64_t address, uint64_t first,
+                         uint64_t second);
 /* The number of the caller's stack, for anything but an allocation. */
 uint32_t event_stack(struct thread *t, const uint64_t *caller);
 /* The number of the stack that a signal handler interrupted. `caller` is the caller of the

@@ -47,13 +47,15 @@ int recording_take_header(struct chunk_source *s, const char *name, struct err *
     return 0;
 }
 
-/* Of the processes that are not chosen, only their identity is read. */
+/* Of the processes that are not chosen, only their identity is read, and what the choice depends on
+ * (model/process_choice.h). */
 static bool is_wanted(const struct chunk *c, const struct reader_choice *only)
 {
     return chunk_is_known(c->type) &&
            (!only || only->process == READER_ALL || c->process == only->process ||
             c->type == CHUNK_PROCESS || c->type == CHUNK_SAMPLING || c->type == CHUNK_NOTES ||
-            c->type == CHUNK_MARKS || c->type == CHUNK_STRINGS || c->type == CHUNK_DEFAULTS);
+            c->type == CHUNK_MARKS || c->type == CHUNK_GPU || c->type == CHUNK_STRINGS ||
+            c->type == CHUNK_DEFAULTS);
 }
 
 /* Returns -E2BIG if what is wanted unpacks to more than its limit. Nothing is unpacked for that. */

@@ -18,7 +18,8 @@ int recording_read(const char *path, struct recording **out, struct err *err);
 int recording_parse(const void *bytes, size_t size, const char *name, struct recording **out,
                     struct err *err);
 
-/* Selects one process of many. Of the others only their identity, notes and marks are read. */
+/* Selects one process of many. Of the others only their identity, notes, marks and peaks of
+ * graphics processors are read. */
 #define READER_ALL  UINT32_MAX
 #define READER_NONE (UINT32_MAX - 1)
 struct reader_choice {

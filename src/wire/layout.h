@@ -30,7 +30,7 @@
 #include "wire/accounts.h"
 
 #define WIRE_MAGIC   UINT64_C(0x314b52414d454954) /* "TIEMARK1" */
-#define WIRE_VERSION 21
+#define WIRE_VERSION 22
 
 #define WIRE_PAGE    ARCH_PAGE_LARGEST /* parts begin at whole pages, whatever their size */
 #define WIRE_DORMANT 0x646f726du       /* not a value that a program writes there by accident */
@@ -138,13 +138,10 @@ struct wire_code {
 };
 static_assert(sizeof(struct wire_code) == 24, "wire ABI");
 
-/* What is recorded of Python's frames in this process. */
-/* Who reports memory of graphics processors. */
-enum wire_gpu {
-    WIRE_GPU_DRIVER = 1, /* CUDA's driver */
-    WIRE_GPU_TENSORS = 2 /* PyTorch's caching allocator */
-};
+/* Who reports memory of graphics processors: CUDA's driver, PyTorch's caching allocator. */
+enum wire_gpu { WIRE_GPU_DRIVER = 1, WIRE_GPU_TENSORS = 2 };
 
+/* What is recorded of Python's frames in this process. */
 enum wire_python_state {
     WIRE_PYTHON_NONE, /* no interpreter was found */
     WIRE_PYTHON_ON,
@@ -387,8 +384,7 @@ enum wire_kind {
                        accounts: old, new | eras: old, new */
     WIRE_MAP,    /* address | stack, WIRE_MAP_ARENA, from bit WIRE_MAP_EPOCH on
                        wire_totals.peak_epoch | length; detail: 0, or the pool it is a block of */
-    WIRE_UNMAP,  /* address | length, or what the detail, an enum wire_unmap, says |
-                       wire_totals.peak_epoch */
+    WIRE_UNMAP,  /* address | length | wire_totals.peak_epoch, or as the detail, wire_unmap, says */
     /* Tick: what follows happened at or after it | the highest heap total before it, or 0. */
     WIRE_TICK,
     WIRE_SEQUENCE, /* number of what follows among all threads (see below) */
@@ -407,7 +403,12 @@ enum wire_kind {
 enum wire_unmap {
     WIRE_UNMAP_DONE,
     WIRE_UNMAP_FAILED, /* the last unmap failed: nothing has changed */
-    WIRE_UNMAP_POOL    /* address | number: of the pool to which the block returns */
+    WIRE_UNMAP_POOL,   /* address | number: of the pool to which the block returns */
+    /* Who refers to a handle's memory on a graphics processor, which is freed with the last. */
+    WIRE_GPU_RETAINED, /* handle: it is to be released once more */
+    WIRE_GPU_MAPPED,   /* address | handle | length */
+    WIRE_GPU_UNMAPPED, /* address | length */
+    WIRE_GPU_REFUSED   /* address: the driver refused this thread's last free: nothing changed */
 };
 
 /*

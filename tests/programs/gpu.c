@@ -7,7 +7,21 @@
  *
  * threads: 4 threads allocate and free, also each other's blocks.
  *
+ * mapped: memory by handles that are released while it is mapped, or after they were retained.
+ *
+ * resumed: the driver is loaded and used while recording is paused.
+ *
+ * later: the driver is loaded and used, and used again after a line on stdin.
+ *
+ * refused: the driver refuses to free live blocks, and a block that was freed.
+ *
+ * before: its peak is before the heap's.
+ *
+ * wrapped: some calls reach the driver through a library of the same names, the last argument.
+ *
  * reload: the driver is loaded, unloaded, and loaded again.
+ *
+ * child: a child process alone uses the driver; its parent has the larger heap.
  *
  * wait: it allocates what `plain` does when it is told to by a line on stdin.
  */
@@ -17,6 +31,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tidemark.h"
 
@@ -171,6 +187,97 @@ static void plain(void)
     tide_mark("tensors");
 }
 
+static void resumed(const char *path)
+{
+    tide_pause();
+    load(path);
+    address a = large();
+    tide_resume();
+    large();
+    large();
+    CALL(cuMemFree_v2, a);
+}
+
+static void later(const char *path)
+{
+    char line[16];
+    load(path);
+    large();
+    puts("ready");
+    fflush(stdout);
+    if (fgets(line, sizeof line, stdin)) {
+        large();
+        large();
+    }
+}
+
+static void freed_in_vain(void)
+{
+    address a = large(), b = large(), nothing = 1;
+    CALL(cuMemFreeAsync, a, (void *)1); /* is refused */
+    tide_mark("refused");
+    large(); /* the peak */
+    CALL(cuMemFree_v2, b);
+    CALL(cuMemFreeAsync, (address)0, (void *)1); /* is refused */
+    CALL(cuMemAllocAsync, &nothing, (size_t)0, NULL);
+    CALL(cuMemFreeAsync, nothing, NULL);
+    CALL(cuMemFree_v2, b); /* is refused */
+    tide_mark("one freed");
+    CALL(cuMemFreeAsync, a, NULL);
+}
+
+static void before(void)
+{
+    CALL(cuMemFree_v2, large());
+    tide_mark("freed");
+    void *volatile heap = malloc(8 * MIB);
+    tide_mark("heap");
+    free(heap);
+}
+
+/* The driver is asked for the wrapper's function first, as dlsym finds it. */
+static void wrapped(const char *wrapper, const char *path)
+{
+    int (*alloc)(address *, size_t), (*give_back)(address);
+    address a[3] = {0};
+    void *library = dlopen(wrapper, RTLD_NOW), **to = dlsym(library, "wrapped");
+    void *f = dlsym(library, "cuMemAlloc_v2"), *g = dlsym(library, "cuMemFree_v2");
+    memcpy(&alloc, &f, sizeof f);
+    memcpy(&give_back, &g, sizeof g);
+    load(path);
+    *to = driver;
+    for (int i = 0; i < 3; i++)
+        alloc(&a[i], MIB);
+    give_back(a[0]);
+    created(1);
+    large();
+}
+
+static void mapped(void)
+{
+    address base = 0x600000000000, a = created(1), b = created(1), c = created(1), again = 0;
+    check(CALL(cuMemMap, base, 2 * MIB, (size_t)0, a, 0ull), 0);
+    check(CALL(cuMemMap, base + 2 * MIB, 2 * MIB, (size_t)0, b, 0ull), 0);
+    CALL(cuMemRelease, a);
+    CALL(cuMemRelease, b);
+    tide_mark("released"); /* the mappings hold the memory of a and b */
+    CALL(cuMemRetainAllocationHandle, &again, (void *)base);
+    CALL(cuMemRelease, again);
+    CALL(cuMemImportFromShareableHandle, &again, (void *)c, 1);
+    CALL(cuMemRelease, again);
+    tide_mark("retained");
+    check(CALL(cuMemUnmap, base, 4 * MIB), 0);
+    tide_mark("unmapped");
+    check(CALL(cuMemMap, base, 2 * MIB, (size_t)0, c, 0ull), 0);
+    tide_pause();
+    check(CALL(cuMemMap, base + 4 * MIB, 2 * MIB, (size_t)0, c, 0ull), 0);
+    check(CALL(cuMemUnmap, base, 2 * MIB), 0);
+    tide_resume();
+    CALL(cuMemRelease, c);
+    tide_mark("followed");
+    check(CALL(cuMemUnmap, base + 4 * MIB, 2 * MIB), 0);
+}
+
 static address shared[THREADS][ROUNDS];
 static pthread_barrier_t all;
 
@@ -203,12 +310,41 @@ static void threads(void)
         pthread_join(t[i], NULL);
 }
 
+static void child(const char *path)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        load(path);
+        large();
+        _exit(0);
+    }
+    void *volatile heap = malloc(8 * MIB);
+    free(heap);
+    waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
     const char *mode = argv[1];
     char line[16];
+    if (strcmp(mode, "child") == 0) {
+        child(argv[2]);
+        return 0;
+    }
+    if (strcmp(mode, "wrapped") == 0) {
+        wrapped(argv[3], argv[2]);
+        return 0;
+    }
+    if (strcmp(mode, "resumed") == 0) {
+        resumed(argv[2]);
+        return 0;
+    }
+    if (strcmp(mode, "later") == 0) {
+        later(argv[2]);
+        return 0;
+    }
     load(argv[2]);
     if (argc > 3 && !(tensors = dlopen(argv[3], RTLD_NOW)))
         return 3;
@@ -220,6 +356,12 @@ int main(int argc, char **argv)
         large();
     } else if (strcmp(mode, "threads") == 0) {
         threads();
+    } else if (strcmp(mode, "mapped") == 0) {
+        mapped();
+    } else if (strcmp(mode, "before") == 0) {
+        before();
+    } else if (strcmp(mode, "refused") == 0) {
+        freed_in_vain();
     } else {
         if (strcmp(mode, "wait") == 0 &&
             (puts("ready"), fflush(stdout), !fgets(line, sizeof line, stdin)))

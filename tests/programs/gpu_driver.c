@@ -17,6 +17,7 @@ struct block {
     unsigned long long address;
     size_t size;
     struct block *next;
+    unsigned references;
 };
 static struct block *blocks;
 static unsigned long long next_address = 0x7f0000000000, next_handle = 1;
@@ -39,7 +40,7 @@ static int give(unsigned long long *out, size_t size, unsigned long long *from, 
     pthread_mutex_lock(&lock);
     *out = *from;
     *from += step;
-    *b = (struct block){*out, size, blocks};
+    *b = (struct block){*out, size, blocks, 1};
     blocks = b;
     pthread_mutex_unlock(&lock);
     return 0;
@@ -78,10 +79,17 @@ EXPORT int cuMemAllocManaged(unsigned long long *out, size_t size, unsigned flag
     return give(out, size + 0 * flags, &next_address, size);
 }
 
+/* As the real one does: no bytes are at address 0. */
+static int give_some(unsigned long long *out, size_t size)
+{
+    *out = 0;
+    return size ? give(out, size, &next_address, size) : 0;
+}
+
 #define ASYNC(name)                                                                                \
     EXPORT int name(unsigned long long *out, size_t size, void *stream)                            \
     {                                                                                              \
-        return stream ? INVALID : give(out, size, &next_address, size);                            \
+        return stream ? INVALID : give_some(out, size);                                            \
     }
 ASYNC(cuMemAllocAsync)
 ASYNC(cuMemAllocAsync_ptsz)
@@ -104,6 +112,81 @@ EXPORT int cuMemCreate(unsigned long long *out, size_t size, const struct proper
     return of->type != 1 || flags ? INVALID : give(out, size, &next_handle, 1);
 }
 
+/* What is mapped: the handle's memory stays until it is unmapped. */
+static struct mapping {
+    unsigned long long address, handle;
+    size_t size;
+} mappings[16];
+
+static struct block *find(unsigned long long address)
+{
+    struct block *b = blocks;
+    while (b && b->address != address)
+        b = b->next;
+    return b;
+}
+
+static int release(unsigned long long handle)
+{
+    struct block *b = find(handle);
+    if (b && b->references > 1) {
+        b->references--;
+        return 0;
+    }
+    return take(handle);
+}
+
+EXPORT int cuMemRelease(unsigned long long handle)
+{
+    return release(handle);
+}
+
+EXPORT int cuMemMap(unsigned long long address, size_t size, size_t offset,
+                    unsigned long long handle, unsigned long long flags)
+{
+    struct block *b = find(handle);
+    struct mapping *m = mappings;
+    while (m->size)
+        m++;
+    if (!b || offset || flags || size != b->size)
+        return INVALID;
+    b->references++;
+    *m = (struct mapping){address, handle, size};
+    return 0;
+}
+
+EXPORT int cuMemUnmap(unsigned long long address, size_t size)
+{
+    size_t found = 0;
+    for (struct mapping *m = mappings; m < mappings + 16; m++)
+        if (m->size && m->address >= address && m->address < address + size) {
+            release(m->handle);
+            found += m->size;
+            m->size = 0;
+        }
+    return found == size ? 0 : INVALID;
+}
+
+EXPORT int cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
+{
+    struct mapping *m = mappings;
+    while (m->address != (size_t)address || !m->size)
+        m++;
+    *handle = m->handle;
+    find(m->handle)->references++;
+    return 0;
+}
+
+EXPORT int cuMemImportFromShareableHandle(unsigned long long *handle, void *shareable, int type)
+{
+    struct block *b = find((size_t)shareable);
+    if (!b || type != 1)
+        return INVALID;
+    b->references++;
+    *handle = b->address;
+    return 0;
+}
+
 EXPORT int cuMemFree_v2(unsigned long long address)
 {
     return take(address);
@@ -117,11 +200,6 @@ EXPORT int cuMemFreeAsync(unsigned long long address, void *stream)
 EXPORT int cuMemFreeAsync_ptsz(unsigned long long address, void *stream)
 {
     return stream ? INVALID : take(address);
-}
-
-EXPORT int cuMemRelease(unsigned long long handle)
-{
-    return take(handle);
 }
 
 struct function {
@@ -144,6 +222,10 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **out)
                                                 FUNCTION(cuMemAllocFromPoolAsync),
                                                 FUNCTION(cuMemAllocFromPoolAsync_ptsz),
                                                 FUNCTION(cuMemCreate),
+                                                FUNCTION(cuMemRetainAllocationHandle),
+                                                FUNCTION(cuMemImportFromShareableHandle),
+                                                FUNCTION(cuMemMap),
+                                                FUNCTION(cuMemUnmap),
                                                 FUNCTION(cuMemFree_v2),
                                                 FUNCTION(cuMemFreeAsync),
                                                 FUNCTION(cuMemFreeAsync_ptsz),

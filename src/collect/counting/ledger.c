@@ -196,6 +196,24 @@ static inline void after_growth(struct ledger *l, struct site_amounts *m)
     }
 }
 
+/* A block more is live. */
+static inline void add_block(struct ledger *l, const struct account *a, struct site_amounts *m,
+                             uint64_t size, uint64_t usable)
+{
+    struct gpu_total *gpu = gpu_total_of(l, a);
+    m->live.bytes += size;
+    m->live.blocks++;
+    m->live.usable += usable;
+    if (domain_is_live(a->domain)) {
+        l->live.bytes += size;
+        l->live.blocks++;
+        l->live.usable += usable;
+    }
+    after_growth(l, m);
+    if (gpu)
+        gpu_change(gpu, size, 1, usable);
+}
+
 /* A site with several sizes counts all of them from then on: the next bucket cannot be predicted,
  * and a wrong prediction would cost more than counting. */
 static inline void count_size(struct ledger *l, uint32_t account, struct account *a, uint64_t size)
@@ -226,9 +244,6 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
     if (!heap || l->peak_is_reported ||
         l->live.bytes + size <= l->peak_bytes) /* otherwise the peak is after this */
         before_change(l, a, m);
-    m->live.bytes += size;
-    m->live.blocks++;
-    m->live.usable += usable;
     if (size > m->largest_bytes)
         m->largest_bytes = size;
     if (heap) {
@@ -237,14 +252,8 @@ void ledger_alloc(struct ledger *l, uint32_t account, uint64_t size, uint64_t us
         l->allocated_bytes += size;
         l->truncated_stacks += a->stack_state == STACK_TRUNCATED;
         l->incomplete_stacks += a->stack_state == STACK_INCOMPLETE;
-        l->live.bytes += size;
-        l->live.blocks++;
-        l->live.usable += usable;
     }
-    after_growth(l, m);
-    struct gpu_total *gpu = gpu_total_of(l, a);
-    if (gpu)
-        gpu_change(gpu, size, 1, usable);
+    add_block(l, a, m, size, usable);
 }
 
 void ledger_row(struct ledger *l, uint32_t account, const uint64_t columns[COLUMNS])
@@ -310,15 +319,7 @@ void ledger_unfree(struct ledger *l, uint32_t account, uint64_t size, uint64_t u
     delta[COL_FREED] -= size;
     delta[COL_USABLE_FREED] -= usable;
     before_change(l, a, m);
-    m->live.bytes += size;
-    m->live.blocks++;
-    m->live.usable += usable;
-    if (domain_is_live(a->domain)) {
-        l->live.bytes += size;
-        l->live.blocks++;
-        l->live.usable += usable;
-    }
-    after_growth(l, m);
+    add_block(l, a, m, size, usable);
 }
 
 void ledger_shrink(struct ledger *l, uint32_t account, uint64_t size)

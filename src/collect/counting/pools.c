@@ -33,27 +33,97 @@ void pools_alloc(struct target *t, uint32_t number, uint32_t account, uint64_t a
                  uint64_t size)
 {
     struct pool *pool = pool_at(&t->pools, number);
-    struct block old, block = {.address = address,
-                               .size = size & WIRE_LOW48,
-                               .usable = size & WIRE_LOW48,
-                               .site = account};
+    struct block old,
+        block = {.address = address, .size = size & WIRE_LOW48, .usable = 1, .site = account};
     if (!pool)
         return;
     if (blocks_put(&pool->live, &block, &old)) {
-        ledger_free(&t->ledger, old.site, old.size, old.usable, false);
+        ledger_free(&t->ledger, old.site, old.size, old.size, false);
         t->pools.replaced_blocks += pools_domain(number) == DOMAIN_POOL;
     }
-    ledger_alloc(&t->ledger, account, block.size, block.usable, false);
+    ledger_alloc(&t->ledger, account, block.size, block.size, false);
 }
 
-void pools_free(struct target *t, uint64_t number, uint64_t address)
+/* Adds a reference to a block, if there is one. */
+static void refer(struct pool *pool, uint64_t address)
+{
+    struct block block;
+    if (!pool || !blocks_take(&pool->live, address, &block))
+        return;
+    block.usable++;
+    blocks_put(&pool->live, &block, &block);
+}
+
+/* Ends a reference to a block; false: there is no such block. *before: the block until then. */
+static bool release(struct target *t, struct pool *pool, uint64_t address, struct block *before)
+{
+    struct block block;
+    if (!pool || !blocks_take(&pool->live, address, &block))
+        return false;
+    *before = block;
+    if (--block.usable)
+        blocks_put(&pool->live, &block, &block);
+    else
+        ledger_free(&t->ledger, block.site, block.size, block.size, false);
+    return true;
+}
+
+void pools_free(struct target *t, uint64_t number, uint64_t address, struct pool_free *freed)
 {
     struct pool *pool = pool_at(&t->pools, number);
-    struct block block;
-    if (pool && blocks_take(&pool->live, address, &block))
-        ledger_free(&t->ledger, block.site, block.size, block.usable, false);
-    else if (!t->was_paused && pools_domain((uint32_t)number) == DOMAIN_POOL)
+    freed->number = release(t, pool, address, &freed->block) ? number : 0;
+    if (!freed->number && !t->was_paused && pools_domain((uint32_t)number) == DOMAIN_POOL)
         t->pools.unknown_frees++;
+}
+
+void pools_put_back(struct target *t, struct pool_free *freed, uint64_t address)
+{
+    struct block *block = &freed->block, old;
+    struct pool *pool = freed->number ? pool_at(&t->pools, freed->number) : NULL;
+    freed->number = 0;
+    if (!pool || block->address != address)
+        return;
+    if (block->usable > 1) {
+        refer(pool, address);
+    } else if (!blocks_put(&pool->live, block, &old)) {
+        ledger_unfree(&t->ledger, block->site, block->size, block->size);
+    } else {
+        ledger_free(&t->ledger, old.site, old.size, old.size, false);
+        ledger_unfree(&t->ledger, block->site, block->size, block->size);
+    }
+}
+
+static void gpu_mapped(struct target *t, struct pool *handles, uint64_t address, uint64_t handle,
+                       uint64_t size)
+{
+    struct block old, before,
+        mapped = {.address = address, .size = size & WIRE_LOW48, .usable = handle};
+    refer(handles, handle);
+    if (blocks_put(&t->pools.gpu_mapped, &mapped, &old))
+        release(t, handles, old.usable, &before);
+}
+
+/* One call unmaps several mappings that follow each other. */
+static void gpu_unmapped(struct target *t, struct pool *handles, uint64_t address, uint64_t size)
+{
+    struct block mapped, before;
+    uint64_t end = address + (size & WIRE_LOW48);
+    while (address < end && blocks_take(&t->pools.gpu_mapped, address, &mapped)) {
+        release(t, handles, mapped.usable, &before);
+        address += mapped.size;
+    }
+}
+
+void pools_gpu_reference(struct target *t, unsigned what, uint64_t address, uint64_t first,
+                         uint64_t second)
+{
+    struct pool *handles = pool_at(&t->pools, WIRE_POOL_GPU_HANDLES);
+    if (what == WIRE_GPU_RETAINED)
+        refer(handles, address);
+    else if (what == WIRE_GPU_MAPPED)
+        gpu_mapped(t, handles, address, first & WIRE_LOW48, second);
+    else if (what == WIRE_GPU_UNMAPPED)
+        gpu_unmapped(t, handles, address, first);
 }
 
 static char *frame_name(const struct pools *p, uint64_t number)
@@ -106,6 +176,7 @@ void pools_release_blocks(struct pools *p)
 {
     for (size_t i = 0; i < p->list.count; i++)
         blocks_release(&p->list.items[i].live);
+    blocks_release(&p->gpu_mapped);
 }
 
 void pools_release(struct pools *p)

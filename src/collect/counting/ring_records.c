@@ -67,13 +67,22 @@ void record_map(struct target *t, struct reader *r, const uint64_t *w)
 {
     uint64_t address = w[0] & WIRE_LOW48;
     bool maps = WIRE_KIND(w[0]) == WIRE_MAP;
-    set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
     unsigned detail = WIRE_DETAIL(w[0]); /* of a map: the pool; else enum wire_unmap */
+    t->events++;
+    if (!maps && detail == WIRE_GPU_REFUSED) {
+        pools_put_back(t, &r->freed, address);
+        return;
+    }
+    if (!maps && detail >= WIRE_GPU_RETAINED) {
+        pools_gpu_reference(t, detail, address, w[1], w[2]);
+        return;
+    }
+    set_epoch(&t->ledger, maps ? w[1] >> WIRE_MAP_EPOCH : w[2]);
     if (maps && detail) {
         pools_alloc(t, detail, record_account(t, r, (uint32_t)w[1], pools_domain(detail)), address,
                     w[2]);
     } else if (!maps && detail == WIRE_UNMAP_POOL) {
-        pools_free(t, w[1], address);
+        pools_free(t, w[1], address, &r->freed);
     } else if (maps) {
         bool arena = w[1] & WIRE_MAP_ARENA;
         r->cuts.items.count = 0;
@@ -86,5 +95,4 @@ void record_map(struct target *t, struct reader *r, const uint64_t *w)
     } else {
         program_mmaps_put_back(&t->program_mmaps, &t->ledger, &r->cuts);
     }
-    t->events++;
 }

@@ -67,6 +67,7 @@ struct reader {
     uint64_t dropped;
     bool damaged;     /* the ring contains nonsense, and is not read any more */
     struct cuts cuts; /* what the thread's last munmap unmapped, until the call has succeeded */
+    struct pool_free freed; /* the thread's last free in a pool, until the call has succeeded */
 };
 
 /* The end of an interval that was announced and waits until everything before it has been read. */
