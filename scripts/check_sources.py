@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Source files with more than LINES lines, lines of src and include with more than COLUMNS columns (clang-format leaves
-comments as they are), and code that stands twice: scripts/check_sources.py [FILE...]
+comments as they are), code that stands twice, and system calls that older headers lack: scripts/check_sources.py [FILE...]
 
 Without files, all of this tree. A run of SAME or more equal lines in two places is a duplicate; white
 space, blank lines, comments, includes and lines of punctuation do not count. Prints one line for each; exits 1 if any."""
 import os
+import platform
 import re
+import subprocess
 import sys
 
 LINES = 600
@@ -15,6 +17,10 @@ FOLDERS = ("bench", "bindings", "examples", "include", "scripts", "src", "tests"
 ENDINGS = (".c", ".h", ".cpp", ".py", ".js", ".sh")
 COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
 LEFT_OUT = re.compile(r"^(//.*|#(?!define).*|import .*|from .* import .*|(0x[0-9a-fA-F]+|[\W\d])*)$")  # also includes, numbers, brackets
+
+# The last system call that the headers of glibc 2.27 know, which `make tarball` builds with.
+LAST_CALL = {"x86_64": 332, "aarch64": 291}
+OLDER = "src/base/older_libc.h"  # defines those that are missing
 
 
 def source_files():
@@ -47,6 +53,20 @@ def duplicates(files):
             last = first[:2]
 
 
+def missing_calls(files):
+    """Names of system calls that a file uses and older headers lack: the file must ask for them or include OLDER."""
+    names = subprocess.run(["cc", "-dM", "-E", "-include", "sys/syscall.h", "-x", "c", os.devnull], stdout=subprocess.PIPE, check=True, text=True).stdout
+    newer = {name for name, number in re.findall(r"#define __NR_(\w+) (\d+)", names) if int(number) > LAST_CALL[platform.machine()]}
+    with open(OLDER, encoding="utf-8") as file:
+        defined = set(re.findall(r"#define SYS_(\w+)", file.read()))
+    for name, text in files.items():
+        if not name.startswith("src/") or name == OLDER:
+            continue
+        asked = set(re.findall(r"#if.*\bSYS_(\w+)", text)) | (defined if '"base/older_libc.h"' in text else set())
+        for call in sorted(newer & set(re.findall(r"\bSYS_(\w+)", text)) - asked):
+            yield "%s uses SYS_%s, which the headers of glibc 2.27 lack; see %s" % (name, call, OLDER)
+
+
 def main():
     files = {}
     for name in sys.argv[1:] or source_files():
@@ -57,6 +77,7 @@ def main():
              if name.startswith(("src/", "include/")) and name.endswith((".c", ".h"))
              for number, line in enumerate(text.split("\n"), 1) if len(line) > COLUMNS]
     said += ["%s and %s have %d or more equal lines" % (*places, SAME) for places in duplicates(files)]
+    said += missing_calls(files)
     print("\n".join(said), end="\n" if said else "")
     return 1 if said else 0
 

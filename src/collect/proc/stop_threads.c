@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/older_libc.h"
 #include "collect/proc/proc.h"
 #include "machine/stopped.h"
 
