@@ -142,7 +142,8 @@ void leak_scan_freed(const struct profile *p, struct live_rows *out)
 {
     const struct scan *before = profile_scan(p, SCAN_EXIT), *after = profile_scan(p, SCAN_END);
     struct map index = {0}; /* (site, interval) -> row */
-    if (!before || !after || before > after)
+    if (!before || !after || before > after ||
+        p->attached.detached) /* the program went on: these are frees of a moment like any other */
         return;
     for (size_t i = 0; i < before->row_count; i++) {
         const struct live_row *r = &p->live.items[before->first_row + i];

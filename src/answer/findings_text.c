@@ -316,6 +316,9 @@ void finding_do(const struct findings *f, const struct finding *n, struct strbuf
         strbuf_puts(out, "keep fewer objects, or larger ones: arrays, __slots__, tuples");
     } else if (n->kind == FINDING_PEAK && n->share > 0) {
         strbuf_puts(out, "work in smaller pieces, or free the old data first");
+    } else if (n->kind == FINDING_RETAINED && !n->count) { /* of another allocator than glibc's */
+        strbuf_puts(out, "work in smaller pieces; the allocator may have a setting that returns "
+                         "memory earlier");
     } else {
         strbuf_puts(out, advice[n->kind]);
         if (n->kind == FINDING_RETAINED && by_many_arenas(f, n))

@@ -33,7 +33,9 @@ static void line_scan(const struct leaks *l, const struct style *s, struct strbu
     leak_scan_name(l->profile, l->scan, out);
     if (!profile_lacks(l->profile, UNKNOWN_TIME))
         say(out, " (%T)", l->scan->time_ns);
-    strbuf_puts(out, when[l->scan->kind]);
+    strbuf_puts(out, l->scan->kind == SCAN_EXIT && l->profile->attached.detached
+                         ? ", before tidemark detached"
+                         : when[l->scan->kind]);
     if (l->scan->held_ns)
         say(out, "; the program was stopped for %T", l->scan->held_ns);
     summary_end(out, s, start);
@@ -309,6 +311,10 @@ static void add_answer(const struct leaks *l, const struct style *s, struct strb
         say(&text, "%B in %N block(s) %r lost", bytes, blocks, blocks == 1 ? "was" : "were");
         add_first(l, bytes, &text);
         strbuf_putc(&text, '.');
+    } else if (l->sums[REACH_UNKNOWN].blocks && !l->scan->unreachable &&
+               l->sums[REACH_REACHABLE].blocks) {
+        say(&text, "Nothing was lost of what was allocated %r the last leak scan.",
+            l->profile->attached.is ? "between the attach and" : "before");
     } else if (l->sums[REACH_UNKNOWN].blocks) {
         strbuf_puts(&text, "Whether anything was lost is not known.");
     } else if (l->may_match.blocks) {

@@ -22,6 +22,17 @@ void summary_argument(struct strbuf *out, const char *arg)
     strbuf_putc(out, '\'');
 }
 
+/* The program's name in front of its arguments. A title that begins with the program's path may
+ * have other paths among the arguments: chromium puts all of them into one string. */
+static const char *first_word(const struct profile *p)
+{
+    const char *command = p->command.items[0], *path = p->executable ? p->executable : "";
+    size_t size = strlen(path);
+    return size && strncmp(command, path, size) == 0 && command[size] == ' '
+               ? command + (path_base(path) - path)
+               : path_program(command);
+}
+
 static void add_command(const struct profile *p, bool with_path, size_t width, struct strbuf *out)
 {
     struct strbuf text = {0}, clean = {0};
@@ -30,8 +41,7 @@ static void add_command(const struct profile *p, bool with_path, size_t width, s
                                                          : "[unknown]");
     for (size_t i = 0; i < p->command.count; i++) {
         strbuf_puts(&text, i ? " " : "");
-        summary_argument(&text,
-                         i || with_path ? p->command.items[i] : path_program(p->command.items[i]));
+        summary_argument(&text, i || with_path ? p->command.items[i] : first_word(p));
     }
     say(&clean, "%s", text.data);
     table_front(out, clean.data, width);

@@ -14,6 +14,11 @@
 #include "base/strbuf.h"
 #include "collect/attach/inject.h"
 #include "collect/attach/remote_environment.h"
+#include "collect/proc/own_mappings.h"
+#include "collect/proc/remote_memory.h"
+#include "collect/proc/smaps.h"
+
+#define LIBRARY_MOST (64u << 20) /* a larger mapping is not the library's data */
 
 static char *read_whole(const char *path, size_t *size)
 {
@@ -75,6 +80,31 @@ static bool find_by_memory(pid_t pid, struct ctl_client *out)
     return found;
 }
 
+/* Of a program that has cleared its environment, as workers of php-fpm do: the library keeps a copy
+ * for programs that are executed, in its data or in the zeroed memory after it. */
+static bool find_by_library(pid_t pid, struct ctl_client *out)
+{
+    struct strbuf text = {0};
+    struct proc_mappings all = {0};
+    bool found = false, before = false; /* before: the mapping before this one is the library's */
+    proc_read_mappings(pid, "maps", &text, &all);
+    for (size_t i = 0; i < all.items.count && !found; i++) {
+        const struct proc_mapping *p = &all.items.items[i];
+        size_t size = p->mapping.end - p->mapping.start;
+        bool follows = before && !*p->name && p->mapping.start == p[-1].mapping.end;
+        before = is_own_library(p->name);
+        if ((!before && !follows) || !(p->mapping.flags & MAPPING_WRITE) || size > LIBRARY_MOST)
+            continue;
+        char *block = xcalloc(size + 1, 1);
+        found = remote_memory_copy(pid, p->mapping.start, block, size) &&
+                find_in(block, size, pid, out);
+        free(block);
+    }
+    vec_release(&all.items);
+    strbuf_release(&text);
+    return found;
+}
+
 /* `tidemark run` itself does not have these variables, but the program that it started does. */
 static bool find_by_child(pid_t pid, struct ctl_client *out)
 {
@@ -84,7 +114,8 @@ static bool find_by_child(pid_t pid, struct ctl_client *out)
     bool found = false;
     for (char *word; !found && (word = strtok_r(rest, " \n", &rest));) {
         pid_t child = (pid_t)strtol(word, NULL, 10);
-        found = find_by_environment(child, out) || find_by_memory(child, out);
+        found = find_by_environment(child, out) || find_by_memory(child, out) ||
+                find_by_library(child, out);
     }
     free(path);
     free(children);
@@ -115,7 +146,7 @@ pid_t ctl_client_pid(const char *word)
 int ctl_client_begin(pid_t pid, struct ctl_client *out, struct err *err)
 {
     if (!find_attached(pid, out) && !find_by_environment(pid, out) && !find_by_memory(pid, out) &&
-        !find_by_child(pid, out))
+        !find_by_library(pid, out) && !find_by_child(pid, out))
         return err_set(err, -ESRCH,
                        "process %d is not being recorded, or is not yours; start it with 'tidemark "
                        "run'",

@@ -125,6 +125,7 @@ void program_examine(struct program *p, int folder, const char *path)
 {
     char first[FIRST_BYTES + 1], itself[32];
     p->why = WIRE_OUT_NONE;
+    p->name[0] = '\0';
     if (!*path)
         descriptor_path(folder, itself);
     path = *path ? path : itself;
@@ -133,16 +134,21 @@ void program_examine(struct program *p, int folder, const char *path)
                            (long)(O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         if (fd < 0)
             return;
+        size_t size = strlen(path);
+        size = size < sizeof p->name ? size : 0; /* without /proc, it is known by this name */
+        memcpy(p->name, path, size);
         memset(first, 0, sizeof first);
         long n = sys_call(SYS_pread64, fd, first, (long)FIRST_BYTES, 0L);
         path = n > 2 ? named_interpreter(first) : NULL;
-        if (!path && n >= (long)sizeof(Elf64_Ehdr))
+        if (!path && n >= (long)sizeof(Elf64_Ehdr)) {
             p->why = judge(fd, first);
-        if (p->why) {
             descriptor_path(fd, itself);
             n = sys_call(SYS_readlinkat, (long)AT_FDCWD, itself, p->name, sizeof p->name - 1);
-            p->name[n > 0 ? n : 0] = '\0';
+            size = n > 0 ? (size_t)n : size;
+        } else {
+            size = 0;
         }
+        p->name[size] = '\0';
         sys_call(SYS_close, fd);
     }
 }
@@ -167,6 +173,7 @@ void program_examine_by_name(struct program *p, const char *name)
     char path[2 * PROGRAM_NAME_MAX];
     size_t name_size = strlen(name);
     p->why = WIRE_OUT_NONE;
+    p->name[0] = '\0';
     if (strchr(name, '/')) {
         program_examine(p, AT_FDCWD, name);
         return;

@@ -18,7 +18,7 @@
 
 struct program {
     enum wire_out why;
-    char name[PROGRAM_NAME_MAX]; /* the file that cannot load it, if `why` gives a reason */
+    char name[PROGRAM_NAME_MAX]; /* the file that is loaded in the end; "": it cannot be read */
 };
 
 /* Examines the file at `path` below the folder `folder`, or the open file `folder` itself if `path`

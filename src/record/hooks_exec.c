@@ -242,6 +242,8 @@ static __attribute__((noinline)) enum preloading look_at(int folder, const char 
         program_examine_by_name(&p, path);
     else
         program_examine(&p, folder, path);
+    if (!p.why && *p.name && library_unreachable())
+        p.why = WIRE_OUT_NO_LIBRARY;
     if (p.why)
         recorder_left_out(p.name, p.why);
     return !p.why ? LOADS_IT : p.why == WIRE_OUT_STATIC ? HANDS_IT_ON : CANNOT_LOAD_IT;

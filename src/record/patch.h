@@ -8,6 +8,9 @@
  * to refuse that (PROC_MEM_FORCE_PTRACE); then the page is writable for a moment. Patch only code
  * that no other thread can be executing. One thread at a time patches: it has opened /proc/self/mem
  * (patch_open), and others that want to cannot meanwhile. [malloc-free]
+ *
+ * A server that root started, and that has another user since, may not open /proc/self/mem. If
+ * tidemark attaches to it, code is read by process_vm_readv, and the tool writes it.
  */
 #ifndef TIDE_RECORD_PATCH_H
 #define TIDE_RECORD_PATCH_H

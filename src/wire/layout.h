@@ -518,8 +518,9 @@ enum wire_out {
     WIRE_OUT_NONE,
     WIRE_OUT_LIBC, /* it uses another C library */
     WIRE_OUT_32_BIT,
-    WIRE_OUT_STATIC,   /* it has no loader; what it executes may have one */
-    WIRE_OUT_SANITIZER /* wire/sanitizer.h */
+    WIRE_OUT_STATIC,    /* it has no loader; what it executes may have one */
+    WIRE_OUT_SANITIZER, /* wire/sanitizer.h */
+    WIRE_OUT_NO_LIBRARY /* our library cannot be read there: another root, or another user */
 };
 enum wire_exit {
     WIRE_EXIT_BEGINS, /* nothing that runs at exit has run yet */

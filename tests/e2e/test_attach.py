@@ -33,6 +33,23 @@ def since(before, after):
 
 
 @cases(allocator=ALLOCATORS)
+def test_server_that_gave_up_root(t, allocator):
+    """As workers of apache: /proc/self/mem is root's, so the library reads code in another way."""
+    if not SUPPORTED or os.geteuid() != 0:
+        return
+    with program(t, preload=ALLOCATORS[allocator]) as p:
+        p.tell("nobody 65534")
+        t.equal("owner of its memory", os.stat("/proc/%d/mem" % p.pid).st_uid, 0)
+        before, code = p.tell("large 2"), p.code()
+        attached = Attached(t, p.pid)
+        p.tell("each 100")
+        after = p.tell("small 500")
+        report = t.report(attached.detach())
+        t.equal("what it did", totals(report), since(before, after))
+        t.equal("its code is its own", p.code() == code, True)
+
+
+@cases(allocator=ALLOCATORS)
 def test_counts_are_the_programs_own(t, allocator):
     if not SUPPORTED:
         return

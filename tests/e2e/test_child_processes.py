@@ -226,7 +226,7 @@ def test_ordinary_user(t):
 
 
 def test_change_of_root(t):
-    """No library in there: the forked child is recorded, the executed program runs as always."""
+    """No library in there: the forked child is recorded, the executed program runs as always, and a note names it."""
     if os.geteuid() != 0:
         return
     program, root = t.build("descendants.c", "-O1"), t.file("root")
@@ -240,6 +240,8 @@ def test_change_of_root(t):
     t.equal("stderr", t.stderr, "")
     check_family(t, profile, [PARENT], [CHILD])
     t.equal("exit codes", sorted(p["exit_code"] for p in processes(t, profile)), [0, 5])
+    notes = [note for note in t.report(profile)["notes"] if "library cannot be read there" in note]
+    t.equal("notes", ["/descendants, " in note for note in notes], [True])
 
 
 # the tree

@@ -179,10 +179,12 @@ def test_recording_that_ends_meanwhile(t, when):
     t.equal("said", said, "tidemark ctl: the recording of process %d has ended\n" % program.pid)
 
 
-def test_program_that_sets_its_title(t):
-    """redis, PostgreSQL and nginx overwrite what /proc/PID/environ shows; their environment is elsewhere then."""
+@cases(how=("kept", "cleared"))
+def test_program_that_sets_its_title(t, how):
+    """redis, PostgreSQL and nginx overwrite what /proc/PID/environ shows; their environment is elsewhere then, or nowhere."""
     go, profile = t.file("go"), t.file("p.tide")
-    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", profile, "--", t.build("titled.c", "-O1"), go], stdout=subprocess.PIPE)
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "-o", profile, "--", t.build("titled.c", "-O1"), go, *(["clear"] if how == "cleared" else [])],
+                            stdout=subprocess.PIPE)
     t.equal("it is ready", tool.stdout.readline(), b"ready\n")
     with open("/proc/%d/task/%d/children" % (tool.pid, tool.pid)) as children:
         program = int(children.read().split()[0])

@@ -55,6 +55,9 @@ def test_start_and_stop(t):
     labels = [m["label"] for m in t.ask(profile, "marks")["marks"]]
     t.equal("marks", [label for label in labels if label in ("started", "stopped")], ["started", "stopped"])
     t.consistent(profile)
+    t.run("leaks", profile)
+    words = " ".join(t.stdout.split())
+    t.true("why nothing is known of leaks", "unclassified: the recorder was dormant when the program ended" in words, words)
 
 
 def test_start_and_stop_say_what_was_done(t):

@@ -1,5 +1,6 @@
 """What points to each block that is left: exact, by blocks whose sizes tell them apart."""
 import os
+import platform
 import re
 import shutil
 import signal
@@ -71,6 +72,13 @@ def test_the_kernel_points_to_them(t, taken_back):
         t.equal("no reason", scan.reason, "")
         t.equal("lost", sizes["lost"], (given[:3] if taken_back else []) + [3009] + (given[3:] if taken_back else []))
         t.equal("reachable", [s for s in sizes.get("reachable", []) if s in given], [] if taken_back else given)
+
+
+def test_code_points_to_them(t):
+    """Constants in code that the program generated, at odd addresses; and data that it made read-only."""
+    for scan in scans(t, t.record(t.build("code_pointers.c", "-O1"))):
+        lost = [3009] if platform.machine() == "x86_64" else [3001, 3002, 3003, 3009]
+        t.equal("lost", scan.sizes().get("lost"), lost)
 
 
 @cases(mode=("exit", "return", "quick_exit", "handler", "vfork"))

@@ -159,6 +159,7 @@ def differences(ours, theirs):
 
 # What docs/leaks.md explains, by function.
 EXPLAINED = {
+    "code_pointers.c": {"valgrind": ("block",), "sanitizer": ("block",)},
     "closes_all.c": {"valgrind": ("after_close",)},
     "counted_pointers.c": {"valgrind": ("push",), "sanitizer": ("push",)},
     "event_gaps.c": {"valgrind": ("main",)},

@@ -209,16 +209,23 @@ static void map(long n)
         mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+/* As a server does that was started by root: the kernel no longer lets it open its /proc files. */
+static void nobody(long id)
+{
+    if (setgid((gid_t)id) != 0 || setuid((uid_t)id) != 0)
+        abort();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*does)(long);
-    } actions[] = {{"small", small},     {"large", large}, {"drop", drop},
-                   {"each", each},       {"fork", child},  {"map", map},
-                   {"threads", threads}, {"info", info},   {"waiting", waiting},
-                   {"silent", silent},   {"lose", lose},   {"prepare", prepare},
-                   {"hang", hang},       {"spawn", spawn}, {"become", become}};
+    } actions[] = {
+        {"small", small},     {"large", large},   {"drop", drop},       {"each", each},
+        {"fork", child},      {"map", map},       {"threads", threads}, {"info", info},
+        {"waiting", waiting}, {"silent", silent}, {"lose", lose},       {"prepare", prepare},
+        {"hang", hang},       {"spawn", spawn},   {"become", become},   {"nobody", nobody}};
     static char in[4096];
     char line[100], name[20];
     if (argc > 1)

@@ -1,5 +1,6 @@
 /* Overwrites its initial environment with a title for ps, as servers do (redis, PostgreSQL, nginx), says "ready", and
- * waits until the file GO exists. usage: titled GO */
+ * waits until the file GO exists. With CLEAR it has no environment afterwards, as workers of php-fpm.
+ * usage: titled GO [CLEAR] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,11 @@ int main(int argc, char **argv)
         end = environ[i] + strlen(environ[i]) + 1;
         kept[i] = strdup(environ[i]);
     }
-    environ = kept;
+    environ = argc > 2 ? NULL : kept;
+    for (size_t i = 0; argc > 2 && i < count; i++) {
+        memset(kept[i], 0, strlen(kept[i]));
+        free(kept[i]);
+    }
     memset(first, 0, (size_t)(end - first));
     strcpy(first, "titled: waits");
     puts("ready");

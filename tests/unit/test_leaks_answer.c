@@ -112,6 +112,37 @@ static void test_text_unclassified(void **state)
     free(text);
 }
 
+/* Most blocks were scanned: what came after the scan leaves the answer for the others. */
+static void test_text_after_the_scan(void **state)
+{
+    (void)state;
+    struct leaks_question q = all_of_it();
+    for (int attached = 0; attached < 2; attached++) {
+        struct recording *r = leaky();
+        struct profile *p = &r->profiles.items[0];
+        for (size_t i = 0; i < p->live.count; i++)
+            p->live.items[i].reach = REACH_REACHABLE;
+        vec_last(&p->live)->reach = REACH_UNKNOWN;
+        p->attached.is = p->attached.detached = attached;
+        char *text = print_of(r, &q, TEXT);
+        expect_part(text, attached
+                              ? "Nothing was lost of what was allocated between the attach and "
+                                "the last leak scan.\n"
+                              : "Nothing was lost of what was allocated before the last leak "
+                                "scan.\n");
+        expect_part(text, "unclassified: allocated after the last leak scan");
+        /* A program that goes on frees blocks at any time. */
+        assert_int_equal(strstr(text, "were freed as the program ended") == NULL, attached);
+        free(text);
+    }
+    struct recording *r = leaky();
+    r->profiles.items[0].attached.is = r->profiles.items[0].attached.detached = true;
+    q.query.at = "exit";
+    char *text = print_of(r, &q, TEXT);
+    expect_part(text, "state      at exit (7.000 s), before tidemark detached");
+    free(text);
+}
+
 static void test_text_clean(void **state)
 {
     (void)state;
@@ -222,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_when),
         cmocka_unit_test(test_text_unclassified),
+        cmocka_unit_test(test_text_after_the_scan),
         cmocka_unit_test(test_text_clean),
         cmocka_unit_test(test_text_of_a_library),
         cmocka_unit_test(test_json),

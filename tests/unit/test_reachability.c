@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collect/leakscan/reachability.h"
+#include "machine/code.h"
 
 #define BASE  UINT64_C(0x7f0000000000)
 #define WORDS 65536
@@ -522,6 +523,51 @@ static void test_memory_that_is_not_there(void **unused)
     assert_int_equal(state(50400), REACH_REACHABLE);
 }
 
+/* Code that is longer than a buffer: constants at any address, and a word that only begins like one. */
+#define CODE      (BASE + (UINT64_C(1) << 32))
+#define CODE_SIZE (REACHABILITY_BUFFER + REACHABILITY_BUFFER / 2)
+
+static void read_code(void *context, const struct address_range *ranges, size_t count, char *out)
+{
+    static const struct {
+        uint64_t at, constant;
+    } code[] = {{3, AT(100)},
+                {REACHABILITY_BUFFER - 3, AT(111)},
+                {2 * 4096 + 1, AT(120) | 0x4889ull << 48},
+                {CODE_SIZE - 8, AT(130)}};
+    uint64_t start = ranges[0].start;
+    assert_int_equal(count, 1);
+    if (start < CODE || ranges[0].end > CODE + CODE_SIZE) {
+        read_image(context, ranges, count, out);
+        return;
+    }
+    memset(out, 0, ranges[0].end - start);
+    for (size_t i = 0; i < sizeof code / sizeof *code; i++)
+        for (size_t k = 0; k < 8; k++) {
+            uint64_t at = CODE + code[i].at + k;
+            if (at >= start && at < ranges[0].end)
+                out[at - start] = (char)(code[i].constant >> 8 * k);
+        }
+}
+
+static void test_code(void **unused)
+{
+    (void)unused;
+    begin();
+    for (size_t i = 0; i < 4; i++)
+        add(100 + 10 * i, 4);
+    reachability_ready(&made, read_code, NULL);
+    reachability_note_begin(&made);
+    reachability_from_code(&made, CODE, CODE + CODE_SIZE);
+    reachability_note(&made);
+    reachability_run(&made);
+    enum reach found = ARCH_CODE_HAS_ADDRESSES ? REACH_REACHABLE : REACH_LOST;
+    assert_int_equal(state(100), found);
+    assert_int_equal(state(110), found);
+    assert_int_equal(state(120), REACH_LOST);
+    assert_int_equal(state(130), found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_against_the_definition),
         cmocka_unit_test(test_many_parts),
         cmocka_unit_test(test_memory_that_is_not_there),
+        cmocka_unit_test(test_code),
         cmocka_unit_test(test_address_set),
     };
     return cmocka_run_group_tests(tests, NULL, end);

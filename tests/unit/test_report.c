@@ -318,6 +318,12 @@ static void test_title_of_a_process(void **state)
     char *text = print_of(r, &(struct query){.top = 1, .process = "101"}, TEXT, &plain);
     expect_part(text, "       101  'nginx: worker process /usr/sbin/nginx ");
     free(text);
+    struct profile *chromium = fx_profile(r, 102, 100, "/usr/lib/chromium --type=gpu --dir=/tmp/x");
+    free(chromium->executable);
+    chromium->executable = xstrdup("/usr/lib/chromium");
+    text = print_of(r, &(struct query){.top = 1, .process = "101"}, TEXT, &plain);
+    expect_part(text, "     102  'chromium --type=gpu --dir=/tmp/x'");
+    free(text);
     recording_free(r);
 }
 

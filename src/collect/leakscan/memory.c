@@ -28,13 +28,21 @@ static struct region region_of(const struct proc_mapping *p)
 {
     const struct mapping *m = &p->mapping;
     const char *slash = strrchr(p->name, '/');
+    enum region_kind kind = kind_of(p->name, m->flags & MAPPING_SHARED);
+    bool is_kernels = text_begins(p->name, "[v"); /* [vdso] and others */
+    bool is_own = kind == REGION_FILE ? (m->flags & MAPPING_SHARED) : !is_kernels;
+    bool readable = m->flags & MAPPING_READ, writable = m->flags & MAPPING_WRITE;
+    bool generated = readable && (m->flags & MAPPING_EXECUTE) && is_own &&
+                     (kind == REGION_ANONYMOUS || kind == REGION_FILE);
     return (struct region){
         .start = m->start,
         .end = m->end,
         .offset = m->offset,
-        .kind = kind_of(p->name, m->flags & MAPPING_SHARED),
-        .readable = m->flags & MAPPING_READ,
-        .writable = m->flags & MAPPING_WRITE,
+        .kind = kind,
+        .readable = readable,
+        .writable = writable,
+        .written = writable || generated || (readable && is_own && kind != REGION_FILE),
+        .generated = generated,
         .is_libc = slash && (text_begins(slash, "/libc.so") || text_begins(slash, "/libc-"))};
 }
 
@@ -78,13 +86,14 @@ static void take_runs(struct address_set *to, struct page_runs *runs, int fd)
 void memory_find_resident(struct memory *m)
 {
     const uint64_t there = PAGE_PRESENT | PAGE_SWAPPED;
+    struct address_set generated = {0};
     struct page_runs runs = {0};
     int fd = pagemap_open(m->remote.pid);
     m->residency = fd >= 0;
     m->resident.items.count = 0;
     for (size_t i = 0; i < m->regions.count; i++) {
         const struct region *each = &m->regions.items[i];
-        if (!each->writable || each->kind == REGION_OURS)
+        if (!each->written || each->kind == REGION_OURS)
             continue;
         m->residency =
             m->residency && pagemap_runs(fd, each->start, each->end, there, there, &runs);
@@ -92,6 +101,12 @@ void memory_find_resident(struct memory *m)
             address_set_add(&m->resident, each->start, each->end);
     }
     take_runs(&m->resident, &runs, fd);
+    for (size_t i = 0; i < m->regions.count; i++)
+        if (m->regions.items[i].generated && m->regions.items[i].kind != REGION_OURS)
+            address_set_inside(&m->resident, m->regions.items[i].start, m->regions.items[i].end,
+                               &generated);
+    m->generated_bytes = address_set_bytes(&generated);
+    address_set_release(&generated);
 }
 
 bool memory_find_written(struct memory *m)

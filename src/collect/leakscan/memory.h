@@ -30,13 +30,17 @@ struct region {
     uint64_t start, end, offset;
     enum region_kind kind;
     bool readable, writable;
+    /* The program may have written to it: it can, or it made the mapping read-only afterwards. */
+    bool written;
+    bool generated; /* code that is not from a file: the program made it, or the kernel did */
     bool is_libc;
 };
 
 struct memory {
     struct remote_memory remote; /* opened by memory_map */
     VEC(struct region) regions;  /* in order */
-    struct address_set resident; /* the resident pages of the writable mappings */
+    struct address_set resident; /* the resident pages of the mappings that may be written */
+    uint64_t generated_bytes;    /* how much of it is generated code */
     bool residency;              /* `resident` is known; otherwise all pages count as resident */
     bool only_written; /* memory_find_written has been called: all other pages read as zeros */
     /* The part of `resident` that was written to since the fork, in order. */

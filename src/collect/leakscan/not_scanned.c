@@ -26,6 +26,9 @@ void not_scanned_explain(struct target *t, bool no_scan)
         target_explain(t, "%s", t->scan.left_out);
     else if (t->profile.execed)
         target_explain(t, "the program executed another one (exec) before it could be scanned");
+    else if (t->dormant)
+        target_explain(t, "the recorder was dormant when the program ended; 'tidemark ctl PID "
+                          "leaks' scans before 'tidemark ctl PID stop'");
     else if (t->profile.signal)
         target_explain(t, "the program was killed by signal %d before it could be scanned",
                        t->profile.signal);

@@ -8,6 +8,7 @@
 
 #include "collect/leakscan/pointer_lookup.h"
 #include "collect/proc/glibc_layout.h"
+#include "machine/code.h"
 
 #define NEAR      256u        /* a smaller gap is read together with what is beside it */
 #define LARGE     (64u << 10) /* a larger block is read alone, and only where it was touched */
@@ -251,6 +252,27 @@ void reachability_from(struct reachability *f, uint64_t start, uint64_t end, boo
     between_add(&between, start, end);
     between_finish(&between);
     vec_release(&between.ranges);
+}
+
+void reachability_from_code(struct reachability *f, uint64_t start, uint64_t end)
+{
+    while (ARCH_CODE_HAS_ADDRESSES && start + 8 <= end) {
+        struct address_range s = {start, end};
+        if (f->next)
+            s = f->next(f->context, s);
+        if (s.start + 8 > end)
+            break;
+        if (s.end - s.start > REACHABILITY_BUFFER)
+            s.end = s.start + REACHABILITY_BUFFER;
+        f->read(f->context, &s, 1, f->buffer);
+        for (size_t at = 0; at + 8 <= s.end - s.start; at++) {
+            uint64_t word;
+            memcpy(&word, f->buffer + at, 8);
+            if (word - f->low < f->span)
+                reachability_word(f, word);
+        }
+        start = s.end < end && s.end - s.start > 8 ? s.end - 7 : s.end;
+    }
 }
 
 /* --- from block to block ---------------------------------------------------------------------- */

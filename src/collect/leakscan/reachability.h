@@ -16,10 +16,11 @@
  * block belongs to one lost block that leads to it, its root.
  *
  * Call reachability_add for all blocks, then reachability_ready. Then call reachability_note_begin,
- * which begins to read the blocks on other threads, reachability_word and reachability_from for the
- * roots, and reachability_note, which waits for the blocks. All of these read memory. Call
- * reachability_run last, which reads none. So memory is read once and in order, however the blocks
- * are linked, and the process is stopped only while memory is read: its processors are free.
+ * which begins to read the blocks on other threads, reachability_word, reachability_from and
+ * reachability_from_code for the roots, and reachability_note, which waits for the blocks. All of
+ * these read memory. Call reachability_run last, which reads none. So memory is read once and in
+ * order, however the blocks are linked, and the process is stopped only while memory is read: its
+ * processors are free.
  *
  * Memory is read through a callback, which is called from several threads. About 32 bytes are
  * needed for each block, and 4 for each pointer in one.
@@ -102,6 +103,12 @@ void reachability_word(struct reachability *f, uint64_t word);
  * the chunk, and must not keep that block alive.
  */
 void reachability_from(struct reachability *f, uint64_t start, uint64_t end, bool malloc_state);
+/*
+ * Takes constants in generated code as roots. On x86-64 they have eight bytes, at any address. The
+ * upper two bytes must be 0: otherwise too many words that begin in the middle of something would
+ * be pointers. On other processors, code has no whole addresses.
+ */
+void reachability_from_code(struct reachability *f, uint64_t start, uint64_t end);
 void reachability_note_begin(struct reachability *f);
 void reachability_note(struct reachability *f);
 /* The number of threads that read blocks of so many bytes. */

@@ -163,10 +163,44 @@ static uint64_t stack_start(const struct root_facts *f, const struct region *m)
 
 /* --- all roots -------------------------------------------------------------------------------- */
 
+/* The part of the ranges that can be read and is not tidemark's, in order. */
+static void readable_part(const struct root_facts *f, const struct address_set *ours,
+                          struct address_set *ranges, struct address_set *out)
+{
+    struct address_set there = {0};
+    address_set_settle(ranges);
+    for (size_t i = 0; i < ranges->items.count; i++)
+        address_set_inside(memory_there(f->memory), ranges->items.items[i].start,
+                           ranges->items.items[i].end, &there);
+    for (size_t i = 0; i < there.items.count; i++)
+        address_set_outside(ours, there.items.items[i].start, there.items.items[i].end, out);
+    address_set_release(&there);
+}
+
+/* An executable mapping that the program did not make is an allocator's, as in a process all of
+ * whose memory is executable (READ_IMPLIES_EXEC). */
+static void take_code(const struct root_facts *f, const struct address_set *ours,
+                      struct reachability *reach)
+{
+    struct address_set code = {0}, not_ours = {0};
+    for (size_t i = 0; i < f->memory->regions.count; i++) {
+        const struct region *m = &f->memory->regions.items[i];
+        if (m->generated && (m->kind == REGION_FILE || f->everything))
+            address_set_add(&code, m->start, m->end);
+        else if (m->generated && m->kind != REGION_OURS)
+            address_set_inside(&f->mapped, m->start, m->end, &code);
+    }
+    readable_part(f, ours, &code, &not_ours);
+    for (size_t i = 0; i < not_ours.items.count; i++)
+        reachability_from_code(reach, not_ours.items.items[i].start, not_ours.items.items[i].end);
+    address_set_release(&code);
+    address_set_release(&not_ours);
+}
+
 void roots_take(const struct root_facts *f, struct reachability *reach)
 {
     struct module_data data = {0};
-    struct address_set anonymous = {0}, not_ours = {0}, roots = {0}, there = {0};
+    struct address_set anonymous = {0}, not_ours = {0}, roots = {0};
     find_module_data(f->memory, &data);
     address_set_copy(&data.ours, &f->own);
     address_set_settle(&data.ours);
@@ -178,7 +212,7 @@ void roots_take(const struct root_facts *f, struct reachability *reach)
     address_set_settle(&anonymous);
     for (size_t i = 0; i < f->memory->regions.count; i++) {
         const struct region *m = &f->memory->regions.items[i];
-        if (!m->writable || !m->readable || m->kind == REGION_OURS)
+        if (!m->written || !m->readable || m->kind == REGION_OURS)
             continue;
         if (m->kind == REGION_STACK)
             address_set_add(&roots, stack_start(f, m), m->end);
@@ -187,13 +221,7 @@ void roots_take(const struct root_facts *f, struct reachability *reach)
         else
             address_set_inside(&anonymous, m->start, m->end, &roots);
     }
-    address_set_settle(&roots);
-    for (size_t i = 0; i < roots.items.count; i++)
-        address_set_inside(memory_there(f->memory), roots.items.items[i].start,
-                           roots.items.items[i].end, &there);
-    for (size_t i = 0; i < there.items.count; i++)
-        address_set_outside(&data.ours, there.items.items[i].start, there.items.items[i].end,
-                            &not_ours);
+    readable_part(f, &data.ours, &roots, &not_ours);
     for (size_t i = 0; i < not_ours.items.count; i++) {
         struct address_range s = not_ours.items.items[i];
         struct address_set libcs = {0}, others = {0};
@@ -206,11 +234,11 @@ void roots_take(const struct root_facts *f, struct reachability *reach)
         address_set_release(&libcs);
         address_set_release(&others);
     }
+    take_code(f, &data.ours, reach);
     address_set_release(&data.all);
     address_set_release(&data.libcs);
     address_set_release(&data.ours);
     address_set_release(&anonymous);
     address_set_release(&roots);
-    address_set_release(&there);
     address_set_release(&not_ours);
 }

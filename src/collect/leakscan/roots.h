@@ -3,7 +3,8 @@
  *
  * The roots are: data of the program and its libraries; files and shared memory that are mapped
  * writable; the stacks of its threads, from the stack pointer on; thread-local storage, and what
- * the loader allocated before malloc existed; the program's own mappings.
+ * the loader allocated before malloc existed; the program's own mappings, also if they have become
+ * read-only; and code that the program generated.
  *
  * The memory that an allocator mapped for itself is no root: it is full of stale and internal
  * pointers. It looks like any other mapping, so an anonymous mapping counts only if it is known to

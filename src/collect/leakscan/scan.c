@@ -236,7 +236,7 @@ static int check_cost(struct scanning *s, struct err *err)
 {
     const struct target *t = s->target;
     uint64_t blocks = block_index_count(t), cost_ns = 0,
-             bytes = address_set_bytes(&s->memory.resident);
+             bytes = address_set_bytes(&s->memory.resident) + s->memory.generated_bytes;
     if (s->limit_ns == UINT64_MAX)
         return 0;
     cost_ns =

@@ -45,6 +45,9 @@ static const char *const sanitizer_reason =
 static const char *const static_reason =
     "it is statically linked, so nothing can be preloaded into it; record a dynamically linked "
     "build of it";
+static const char *const no_library_reason =
+    "tidemark's library cannot be read there (another root directory, as in a sandbox, or another "
+    "user); make tidemark's folder readable there, at the same path";
 static const char *const narrow_reason = "it is a 32-bit program; record a 64-bit build of it";
 
 /* Why the recorder cannot be preloaded into it, and what to do; NULL: it can. */
@@ -334,7 +337,7 @@ static uint64_t next_check(uint64_t now_ns, uint64_t first_ns, unsigned share)
 
 void not_recorded_left_out(struct not_recorded *u, const char *path, uint32_t why)
 {
-    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_SANITIZER)
+    if (*path && why != WIRE_OUT_NONE && why <= WIRE_OUT_NO_LIBRARY)
         add_left_out(u, path, (enum left_out_why)why);
 }
 
@@ -431,6 +434,26 @@ static void judge_by_name(const struct not_recorded *u, struct watched *w, const
     w->became = xstrdup(l ? l->path : w->last_name);
 }
 
+static const char *left_out_reason(struct not_recorded *u, const struct left_out *l)
+{
+    switch (l->why) {
+    case LEFT_OUT_ATTACHED:
+        return attached_reason;
+    case LEFT_OUT_LIBC:
+        return libc_reason;
+    case LEFT_OUT_32_BIT:
+        return narrow_reason;
+    case LEFT_OUT_SANITIZER:
+        return sanitizer_reason;
+    case LEFT_OUT_NO_LIBRARY:
+        return no_library_reason;
+    case LEFT_OUT_STATIC:
+        break;
+    }
+    const char *reason = kind_reason(not_recorded_file(u, l->path)); /* a Go program? */
+    return reason ? reason : static_reason;
+}
+
 static char *became_note(struct not_recorded *u, const struct target *t)
 {
     const struct watched *w = &t->watched;
@@ -440,6 +463,9 @@ static char *became_note(struct not_recorded *u, const struct target *t)
     if (!reason && w->is_path &&
         executable_changes_rights(w->became, getuid(), geteuid(), getgid(), getegid()))
         reason = rights_reason;
+    const struct left_out *l = find_left_out(u, path_base(w->became));
+    if (!reason && l && strcmp(l->path, w->became) == 0)
+        reason = left_out_reason(u, l);
     if (!reason && w->is_elsewhere)
         reason = network_reason;
     return xasprintf("it became another program, %s, in which nothing could be seen: %s", w->became,
@@ -456,24 +482,6 @@ static bool is_noted(struct target *const *targets, size_t count, const char *pa
             if (strstr(targets[i]->profile.notes.items[k], path))
                 return true;
     return false;
-}
-
-static const char *left_out_reason(struct not_recorded *u, const struct left_out *l)
-{
-    switch (l->why) {
-    case LEFT_OUT_ATTACHED:
-        return attached_reason;
-    case LEFT_OUT_LIBC:
-        return libc_reason;
-    case LEFT_OUT_32_BIT:
-        return narrow_reason;
-    case LEFT_OUT_SANITIZER:
-        return sanitizer_reason;
-    case LEFT_OUT_STATIC:
-        break;
-    }
-    const char *reason = kind_reason(not_recorded_file(u, l->path)); /* a Go program? */
-    return reason ? reason : static_reason;
 }
 
 /* Is this note about a program that was left out at least `times` times? One note covers all its

@@ -42,6 +42,7 @@ struct left_out {
         LEFT_OUT_32_BIT = WIRE_OUT_32_BIT,
         LEFT_OUT_STATIC = WIRE_OUT_STATIC,
         LEFT_OUT_SANITIZER = WIRE_OUT_SANITIZER,
+        LEFT_OUT_NO_LIBRARY = WIRE_OUT_NO_LIBRARY,
         LEFT_OUT_ATTACHED /* an attached program executed it, which does not pass the recorder on */
     } why;
     unsigned times;

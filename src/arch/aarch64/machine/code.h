@@ -15,6 +15,9 @@ static inline uint32_t arch_word(const uint8_t *code)
     return word;
 }
 
+/* Can instructions contain a whole address, in eight bytes? */
+#define ARCH_CODE_HAS_ADDRESSES false
+
 #define ARCH_CALL_LONGEST 4
 /* How far a call by name can be from the function, in bytes. */
 #define ARCH_CALL_REACH (UINT64_C(1) << 27)

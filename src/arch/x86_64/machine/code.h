@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Can instructions contain a whole address, in eight bytes? */
+#define ARCH_CODE_HAS_ADDRESSES true
+
 #define ARCH_CALL_LONGEST 7
 /* How far a call by name can be from the function, in bytes. */
 #define ARCH_CALL_REACH (UINT64_C(1) << 31)
