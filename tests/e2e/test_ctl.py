@@ -85,13 +85,13 @@ def test_status_has_the_figures_of_this_moment(t):
 
 
 def test_snapshot_is_there_when_ctl_has_said_so(t):
-    """Also through a command; a name is one of the folder of who asks."""
+    """Also through a command; a name is one of the folder of who asks, which is not a pattern."""
     run = Running(t, t.file("s.%I.tide"))
-    os.mkdir(t.file("here"))
+    os.mkdir(t.file("100%p here"))
     for words in (t.file("third.tide"), "fourth.tide", "|cat > " + t.file("fifth.tide")):
-        subprocess.run([t.tidemark, "ctl", str(run.tool.pid), "snapshot", words], cwd=t.file("here"), stdout=subprocess.PIPE,
+        subprocess.run([t.tidemark, "ctl", str(run.tool.pid), "snapshot", words], cwd=t.file("100%p here"), stdout=subprocess.PIPE,
                        check=True)
-    for name in ("third.tide", "here/fourth.tide", "fifth.tide"):
+    for name in ("third.tide", "100%p here/fourth.tide", "fifth.tide"):
         t.equal(name, hundreds(t, t.file(name)), 200)
     run.ctl("snapshot", "|exit 3", status=1)
     run.end()
