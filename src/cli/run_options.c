@@ -214,10 +214,6 @@ static int prepare_sample(struct run_options *o, struct err *err)
 {
     const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: choose the same blocks again */
     struct timespec now;
-    if (o->only_samples)
-        return err_set(err, -EINVAL,
-                       "--sample needs the recorder in the program: it cannot be combined with "
-                       "--only-cpu, --only-faults or --all");
     if (o->session.python_objects || o->session.sampling.fault_period ||
         o->session.plant_leak_bytes || o->session.full_scan)
         return err_set(err, -EINVAL,
@@ -283,6 +279,8 @@ static int take(void *context, int option, char *value, struct err *err)
     int code;
     switch (option) {
     case OPT_ONLY:
+        if (!*value)
+            return err_set(err, -EINVAL, "--only takes the name of a program, not ''");
         strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", value);
         return 0;
     case OPT_NO_FOLLOW:
@@ -368,6 +366,22 @@ static int take(void *context, int option, char *value, struct err *err)
     }
 }
 
+/* The option that only the recorder in the program could follow; NULL: none was given. */
+static const char *recorder_option(const struct run_options *o)
+{
+    for (size_t i = 0; i < o->triggers.count; i++) {
+        enum trigger_kind kind = o->triggers.items[i].kind;
+        if (kind == TRIGGER_LIVE || kind == TRIGGER_PEAK)
+            return kind == TRIGGER_LIVE ? "--snapshot-at live+N%" : "--snapshot-at peak";
+    }
+    return o->session.dormant            ? "--dormant"
+           : o->session.sample_bytes     ? "--sample"
+           : o->session.python_objects   ? "--python=objects"
+           : o->session.plant_leak_bytes ? "--plant-leak"
+           : o->mark_on.count            ? "--mark-on"
+                                         : NULL;
+}
+
 /* Checks options that exclude or need each other. */
 static int check(struct run_options *o, bool has_program, struct err *err)
 {
@@ -384,10 +398,12 @@ static int check(struct run_options *o, bool has_program, struct err *err)
         return err_set(err, -EINVAL, "no program given: tidemark run [OPTIONS] [--] PROGRAM");
     if (o->session.all && o->cpu.wall)
         return err_set(err, -EINVAL, "--all cannot be combined with --cpu=wall");
-    if (o->session.dormant && o->only_samples)
+    const char *needs = o->only_samples ? recorder_option(o) : NULL;
+    if (needs)
         return err_set(err, -EINVAL,
-                       "--dormant needs the recorder in the program: it cannot be combined with "
-                       "--only-cpu, --only-faults or --all");
+                       "%s needs the recorder in the program: it cannot be combined with "
+                       "--only-cpu, --only-faults or --all",
+                       needs);
     if (o->session.sample_bytes && prepare_sample(o, err))
         return -EINVAL;
     const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
