@@ -157,6 +157,22 @@ def test_wrong_requests(t):
     t.equal("the recording is unharmed", hundreds(t, run.end()), 300)
 
 
+def test_where_no_heap_is_recorded(t):
+    """Only samples are, so there are no blocks. The recording goes on."""
+    profile = t.file("p.tide")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--only-faults", "-o", profile, "--", "sh", "-c", "echo ready; read word"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    t.equal("it is ready", tool.stdout.readline(), b"ready\n")
+    t.run("ctl", str(tool.pid), "leaks")
+    t.true("no leaks", t.status == 1 and "the heap is not recorded" in t.stderr, (t.status, t.stderr))
+    t.true("it cannot be dormant", "no mark was made" in t.run("ctl", str(tool.pid), "stop")[0])
+    t.run("ctl", str(tool.pid), "pause")
+    tool.communicate(b"\n")
+    t.equal("status", tool.returncode, 0)
+    report = t.report(profile, "faults")
+    t.equal("notes", report["notes"], ["recording was paused for a while: there are no samples of that time"])
+
+
 @cases(when=("before it takes the request", "before it answers"))
 def test_recording_that_ends_meanwhile(t, when):
     """The kernel has another error than for an address at which nothing listens."""
