@@ -452,47 +452,45 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* Inserts the words of TIDEMARK_OPTIONS between argv[0] and the rest. *extra: how many; -1: the
- * quotes are wrong. */
-static char **with_environment(int *argc, char **argv, int *extra)
+/* Takes the words of TIDEMARK_OPTIONS, which are options and nothing else: a value that is missing
+ * is not looked for on the command line, and a word that is no option would be run instead of the
+ * program. */
+static int take_environment(const struct options *options, char *name, struct run_options *o,
+                            struct err *err)
 {
-    const char *options = getenv("TIDEMARK_OPTIONS");
-    static VEC(char *) all; /* never released: the process ends */
-    *vec_push(&all) = argv[0];
-    char *rest = options ? xstrdup(options) : NULL;
+    const char *given = getenv("TIDEMARK_OPTIONS");
+    static VEC(char *) words; /* never released: the process ends */
+    *vec_push(&words) = name;
+    char *rest = given ? xstrdup(given) : NULL;
     for (char *word; rest && (word = next_word(&rest));)
-        *vec_push(&all) = word;
-    *extra = rest && rest[strspn(rest, " \t\n")] ? -1 : (int)all.count - 1;
-    for (int i = 1; i < *argc; i++)
-        *vec_push(&all) = argv[i];
-    *argc = (int)all.count;
-    *vec_push(&all) = NULL;
-    return all.items;
+        *vec_push(&words) = word;
+    if (rest && rest[strspn(rest, " \t\n")])
+        return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s", given);
+    int count = (int)words.count;
+    *vec_push(&words) = NULL;
+    int code = options_parse(options, count, words.items, o, err);
+    if (code < 0) { /* nobody typed it */
+        struct err why = *err;
+        return err_set(err, code, "in TIDEMARK_OPTIONS: %s", why.text);
+    }
+    bool dashes = count > 1 && strcmp(words.items[count - 1], "--") == 0;
+    int left = dashes && optind == count ? count - 1 : optind;
+    if (!code && left < count)
+        return err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", words.items[left]);
+    return code;
 }
 
 int run_options_parse(struct run_options *o, int argc, char **argv, struct err *err)
 {
     static const struct options options = {
         .command = "run", .help = help, .letters = "+:o:h", .table = long_options, .take = take};
-    int extra, code;
     *o = (struct run_options){.session = {.output = RECORD_OUTPUT}};
     run_push_init(&o->push);
-    argv = with_environment(&argc, argv, &extra);
-    if (extra < 0)
-        return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s",
-                       getenv("TIDEMARK_OPTIONS"));
-    code = options_parse(&options, argc, argv, o, err);
-    if (code < 0 && optind - 1 <= extra) { /* nobody typed it */
-        struct err why = *err;
-        err_set(err, code, "in TIDEMARK_OPTIONS: %s", why.text);
-    }
+    int code = take_environment(&options, argv[0], o, err);
+    if (!code)
+        code = options_parse(&options, argc, argv, o, err);
     if (!code)
         code = check(o, optind < argc, err);
-    /* A word that is no option would be run instead of the program. After "--", the options that
-     * follow would be. */
-    int last = optind - (extra && optind == extra + 1 && strcmp(argv[extra], "--") == 0);
-    if (!code && last <= extra)
-        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[last]);
     if (!code)
         finish(o, argv + optind);
     return code;

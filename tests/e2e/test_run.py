@@ -229,10 +229,10 @@ def test_help_and_version(t, command):
             % os.uname().machine, stdout), stdout)
 
 
-@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "', "--quite", "--quiet --scan=some",
-                "--interval x --quiet"))
+@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "', "--quiet -o",
+                "--quiet --only", "--quite", "--quiet --scan=some", "--interval x --quiet"))
 def test_wrong_options_in_the_environment(t, options):
-    """None of them is taken for the program to run."""
+    """None of them is taken for the program to run, and the program not for the value of one."""
     stdout, stderr, status = t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options})
     t.equal("status, lines, files", (status, len(stderr.splitlines()), written(t)), (2, 1, []))
     t.true("names the variable", "TIDEMARK_OPTIONS" in stderr, stderr)
