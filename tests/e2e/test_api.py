@@ -218,6 +218,24 @@ end program
     t.record(program, status=6)
 
 
+def test_long_names_in_fortran(t):
+    """As in C: 63 bytes of a label count and 128 of a thread's name, and no character is cut."""
+    source = t.file("long.f90")
+    with open(source, "w") as text:
+        text.write("""program long
+    use tidemark
+    call tide_thread_name(repeat('n', 100))
+    call tide_mark_value(repeat('\u00e9', 40), repeat('\u00e9', 40), 1)
+end program
+""")
+    program, module = t.file("long"), os.path.join(ROOT, "bindings", "fortran", "tidemark.f90")
+    done = subprocess.run([fortran(), "-J", t.dir, module, source, "-o", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    t.equal("compiles", (done.returncode, done.stdout), (0, b""))
+    profile = t.record(program)
+    t.equal("mark", [(m["label"], m["values"]) for m in marks(t, profile)], [("\u00e9" * 31, {"\u00e9" * 31: 1})])
+    t.equal("thread", [row["name"] for row in t.ask(profile, "threads")["threads"]], ["n" * 100])
+
+
 # The header
 
 STANDARDS = {".c": ("c89", "c99", "c11", "c17"), ".cpp": ("c++11", "c++17", "c++20")}
