@@ -49,21 +49,15 @@ static uint64_t forked_age_ns(const struct session *s, pid_t pid)
 {
     struct proc_state state;
     uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-    uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), since_end_ns = elapsed_ns(s) - s->last_end_ns;
+    uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), most_ns = elapsed_ns(s);
+    uint64_t since_end_ns = most_ns - s->last_end_ns;
     if (!proc_read_state(pid, &state) || !state.start_ticks)
         return 0;
     uint64_t began_ns = (state.start_ticks + 1) * tick_ns;
     uint64_t age_ns = began_ns < now_ns ? now_ns - began_ns : 0;
+    age_ns = age_ns < most_ns ? age_ns : most_ns;
     bool maybe_after = age_ns > since_end_ns && age_ns - since_end_ns < END_NOTICED_LATE_NS;
     return s->last_end_ns && maybe_after ? since_end_ns : age_ns;
-}
-
-/* Begins the profile of a process that connects `age_ns` after its start. */
-static void begin(struct session *s, struct target *t, uint64_t age_ns)
-{
-    session_begin_target(s, t, age_ns);
-    if (age_ns)
-        target_begin_late(t, elapsed_ns(s) - t->start_ns);
 }
 
 static void answer_hello(struct session *s, struct client *v)
@@ -98,10 +92,13 @@ static void answer_hello(struct session *s, struct client *v)
             target_free(t);
         return;
     }
+    uint64_t age_ns = v->request.parent && !before ? forked_age_ns(s, v->pid) : 0;
     if (was_sampled)
         target_read_program(t);
     else
-        begin(s, t, v->request.parent && !before ? forked_age_ns(s, v->pid) : 0);
+        session_begin_target(s, t, age_ns);
+    if (age_ns)
+        target_begin_late(t, age_ns);
     thread_numbers_begin(&t->thread_numbers, t->pid, v->request.pid_inside);
     attached_hello(s, t);
     t->inheritance.unknown = t->forked = v->request.parent != 0;
@@ -124,7 +121,7 @@ static void answer_hello(struct session *s, struct client *v)
     if (o->cpu_timer_ns)
         timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
     /* It waits for our answer, so even the shortest run gets one. */
-    process_sizes_if_due(t, elapsed_ns(s) - t->start_ns);
+    process_sizes_if_due(t, age_ns);
     t->header->clock_ns = monotonic_ns();
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* the memory stays mapped */

@@ -62,8 +62,7 @@ bool session_is_sampled(const struct session *s)
 
 void session_begin_target(struct session *s, struct target *t, uint64_t age_ns)
 {
-    uint64_t now_ns = elapsed_ns(s);
-    t->start_ns = now_ns - (age_ns < now_ns ? age_ns : now_ns);
+    t->start_ns = elapsed_ns(s) - age_ns;
     t->start_monotonic_ns = s->start_ns + t->start_ns;
     t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
     char host[256] = "";
