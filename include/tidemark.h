@@ -380,6 +380,8 @@ class scope
         unsigned i = 0;
         for (; name_[i] && i < sizeof label - 5; i++)
             label[i] = name_[i];
+        while (i > sizeof label - 9 && (name_[i] & 0xc0) == 0x80) /* no half of a character */
+            i--;
         for (const char *end = ".end"; *end; end++)
             label[i++] = *end;
         label[i] = '\0';

@@ -39,7 +39,8 @@ module tidemark
         module procedure mark_value_double, mark_value_real, mark_value_integer
     end interface
 
-    integer, parameter :: label_size = 64  ! 63 bytes of a label count
+    ! The recorder cuts at the end of a character: 63 bytes of a label, 128 of a thread's name.
+    integer, parameter :: text_size = 132
     integer, parameter :: path_size = 4096
 
     abstract interface
@@ -125,7 +126,7 @@ contains
     function found(name) result(address)
         character(len=*), intent(in) :: name
         type(c_funptr) :: address
-        character(kind=c_char) :: text(label_size)
+        character(kind=c_char) :: text(text_size)
         call to_c(name, text)
         address = dlsym(c_null_ptr, text)
     end function
@@ -152,7 +153,7 @@ contains
     !> Marks a moment with a name. Marks of one name are numbered from 1.
     subroutine tide_mark(label)
         character(len=*), intent(in) :: label
-        character(kind=c_char) :: text(label_size)
+        character(kind=c_char) :: text(text_size)
         call look_up()
         if (.not. associated(mark)) return
         call to_c(label, text)
@@ -162,7 +163,7 @@ contains
     subroutine mark_value_double(label, key, number)
         character(len=*), intent(in) :: label, key
         real(c_double), intent(in) :: number
-        character(kind=c_char) :: label_text(label_size), key_text(label_size)
+        character(kind=c_char) :: label_text(text_size), key_text(text_size)
         call look_up()
         if (.not. associated(mark_value)) return
         call to_c(label, label_text)
@@ -229,7 +230,7 @@ contains
         character(len=*), intent(in) :: pool
         type(c_ptr), intent(in) :: block
         integer(c_int64_t), intent(in) :: bytes
-        character(kind=c_char) :: text(label_size)
+        character(kind=c_char) :: text(text_size)
         call look_up()
         if (.not. associated(alloc)) return
         call to_c(pool, text)
@@ -247,7 +248,7 @@ contains
     subroutine tide_free(pool, block)
         character(len=*), intent(in) :: pool
         type(c_ptr), intent(in) :: block
-        character(kind=c_char) :: text(label_size)
+        character(kind=c_char) :: text(text_size)
         call look_up()
         if (.not. associated(release)) return
         call to_c(pool, text)
@@ -257,7 +258,7 @@ contains
     !> Sets the calling thread's name in reports.
     subroutine tide_thread_name(name)
         character(len=*), intent(in) :: name
-        character(kind=c_char) :: text(label_size)
+        character(kind=c_char) :: text(text_size)
         call look_up()
         if (.not. associated(thread_name)) return
         call to_c(name, text)

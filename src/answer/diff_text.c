@@ -237,9 +237,9 @@ static void add_next(const struct diff *d, const struct style *s, struct strbuf 
                        : d->query->metric == METRIC_LIVE ? "--by stack --top 3"
                                                          : NULL;
     strbuf_printf(out, "\n%snext: tidemark diff ", style_faint(s));
-    next_word(out, d->side[0].file);
+    next_file(out, d->side[0].file);
     strbuf_putc(out, ' ');
-    next_word(out, d->side[1].file);
+    next_file(out, d->side[1].file);
     next_option(out, "--process", d->query->process);
     next_filter(out, &d->query->filter);
     if (more)

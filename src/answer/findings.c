@@ -194,7 +194,7 @@ void findings_next(const struct findings_all *all, const char *file, struct strb
                   : kind == FINDING_GROWTH     ? "growth"
                   : kind == FINDING_FRAGMENTED ? "growth"
                                                : "report");
-    next_word(out, file);
+    next_file(out, file);
     if (asked)
         next_option(out, "--process", asked);
     else if (all->analysed > 1 && !leak) /* `leaks` covers all processes anyway */
@@ -371,7 +371,7 @@ void findings_brief(const struct findings_all *all, const char *file, size_t mos
         return;
     strbuf_printf(out, "  %s: tidemark findings ",
                   all->list.count > most ? "more, with reasons" : "why, and what to do");
-    next_word(out, file);
+    next_file(out, file);
     strbuf_putc(out, '\n');
 }
 

@@ -54,7 +54,9 @@ static void title_growth(const struct findings *f, const struct finding *n, stru
         n->mark         ? "up to the last mark"
         : f->end.python ? "until Python began to end"
                         : "until the end",
-        n->never_less ? ", and never shrank" : "");
+        !n->never_less ? ""
+        : n->mark      ? ", and never shrank from one to the next"
+                       : ", and never shrank");
     if (n->freed_bytes <= n->bytes / 100)
         return;
     if (n->freed_bytes < n->bytes)
@@ -163,11 +165,14 @@ static void why_leak(const struct findings *f, const struct finding *n, struct s
 
 static void why_growth(const struct findings *f, const struct finding *n, struct strbuf *out)
 {
-    say(out, "its live bytes rose %r the time", n->never_less ? "all" : "most of");
-    if (n->mark)
-        say(out, ", by %B for each mark '%s' after the first ones", n->per_mark, n->mark);
+    if (n->mark) /* what it had between the marks is not looked at */
+        say(out,
+            "its live bytes rose from %r to the next, by %B for each mark '%s' after the first "
+            "ones",
+            n->never_less ? "each mark" : "most marks", n->per_mark, n->mark);
     else
-        strbuf_puts(out, " up to the end of the run");
+        say(out, "its live bytes rose %r the time up to the end of the run",
+            n->never_less ? "all" : "most of");
     say(out, "; they are %P %% of %r%r", percent_of(n->bytes, n->of_bytes),
         n->domain == DOMAIN_POOL ? "what was resident, in a pool of its own" : "the peak",
         !f->basis.reach_known && n->domain != DOMAIN_POOL

@@ -56,7 +56,7 @@ static void add_next(const struct growth *g, const char *file, const struct styl
     bool maps = g->verdict == VERDICT_RETENTION || g->verdict == VERDICT_FRAGMENTATION ||
                 domain == DOMAIN_COUNT || !functions;
     strbuf_puts(out, g->verdict == VERDICT_LEAK ? "leaks " : maps ? "maps " : "report ");
-    next_word(out, file);
+    next_file(out, file);
     next_option(out, "--process", g->places.query.process);
     if (g->verdict != VERDICT_LEAK && !maps) {
         strbuf_puts(out, domain == DOMAIN_MAPPED ? " --metric mapped"

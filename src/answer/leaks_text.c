@@ -254,7 +254,7 @@ static void add_next(const struct leaks *l, const char *file, const struct style
     } else {
         bool more = !first && l->all.blocks;
         strbuf_printf(out, "next: tidemark %s ", more ? "leaks" : "report");
-        next_word(out, file);
+        next_file(out, file);
         next_option(out, "--process", q->process);
         strbuf_puts(out, more                          ? " --all"
                          : has_only_mapped(l->profile) ? " --metric mapped"

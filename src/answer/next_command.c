@@ -6,12 +6,19 @@
 #include "answer/summary.h"
 #include "base/units.h"
 
-void next_word(struct strbuf *out, const char *word)
+static void next_word(struct strbuf *out, const char *word)
 {
     struct strbuf quoted = {0};
     summary_argument(&quoted, word);
     unit_text(out, quoted.data);
     strbuf_release(&quoted);
+}
+
+void next_file(struct strbuf *out, const char *file)
+{
+    if (*file == '-')
+        strbuf_puts(out, "./");
+    next_word(out, file);
 }
 
 void next_option(struct strbuf *out, const char *option, const char *argument)

@@ -8,7 +8,9 @@
 #include "base/strbuf.h"
 #include "model/query.h"
 
-void next_word(struct strbuf *out, const char *word);
+/* Appends the name of a file. One that begins with a dash would be read as an option: it gets "./"
+ * before it. */
+void next_file(struct strbuf *out, const char *file);
 /* Appends a space, the option and its argument; nothing if the argument is NULL. */
 void next_option(struct strbuf *out, const char *option, const char *argument);
 /* The options that select the stacks of the question. */

@@ -110,7 +110,7 @@ static bool add_text(const void *answer, const struct style *s, struct strbuf *o
         add_peak(p, &p->list.items[i], s, out);
     if (p->list.count) {
         strbuf_printf(out, "\n%snext: tidemark tree ", style_faint(s));
-        next_word(out, l->file);
+        next_file(out, l->file);
         next_option(out, "--process", p->places.query.process);
         say(out, "%r --peak %d%r\n", l->options, highest(p)->number, style_plain(s));
     }

@@ -190,7 +190,7 @@ static void add_next(const struct answer *a, const char *file, const struct styl
     else if (q->metric == METRIC_TOTAL && t->temporary_allocations > t->allocations / 2)
         more = "--metric temporary";
     strbuf_printf(out, "\n%snext: tidemark report ", style_faint(s));
-    next_word(out, file);
+    next_file(out, file);
     next_option(out, "--process", q->process);
     next_option(out, "--since", q->since);
     next_option(out, "--at", q->at);

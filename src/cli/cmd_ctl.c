@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "cli/ctl_client.h"
 #include "cli/process_id.h"
+#include "cli/record_options.h"
 
 static const char help[] =
     "usage: tidemark ctl PID ACTION\n"
@@ -58,11 +59,15 @@ static int usage(const char *format, const char *what)
     return 2;
 }
 
-/* A file name is relative to the caller's folder; the collector may be in another. */
+/* A file name is relative to the caller's folder; the collector may be in another. Only the name is
+ * a pattern, not the folder. */
 static char *made_absolute(const char *name)
 {
     char *folder = *name && *name != '/' && *name != '|' ? getcwd(NULL, 0) : NULL;
-    char *path = folder ? xasprintf("%s/%s", folder, name) : xstrdup(name);
+    if (!folder)
+        return xstrdup(name);
+    char *literal = record_output_literal(folder), *path = xasprintf("%s/%s", literal, name);
+    free(literal);
     free(folder);
     return path;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/next_command.h"
 #include "cli/command.h"
 #include "cli/library_path.h"
 #include "cli/mpi_rank.h"
@@ -31,18 +32,24 @@ static int prepare_merge(struct run_options *o, struct run_merge *m, struct err 
 static void finish_merge(const struct run_options *o, struct run_merge *m, const char *file)
 {
     struct err err = {{0}};
-    if (!file || run_merge_finish(m, file, &err))
+    struct strbuf word = {0};
+    bool failed = !file || run_merge_finish(m, file, &err);
+    if (failed)
         fprintf(stderr, "tidemark run: not merged into %s: %s\n", m->file,
                 file ? err.text : "there is no recording");
-    else if (!o->quiet && m->whole)
+    if (failed || o->quiet)
+        return;
+    next_file(&word, m->whole ? m->file : o->merge);
+    if (m->whole)
         fprintf(stderr,
                 "tidemark: ranks are merged into %s as they end; next: tidemark report %s\n",
-                m->file, m->file);
-    else if (!o->quiet)
+                m->file, word.data);
+    else
         fprintf(stderr,
                 "tidemark: ranks are merged into %s and the like on each machine; next, with one "
                 "process on each: mpirun --map-by ppr:1:node tidemark-mpi-merge %s\n",
-                m->file, o->merge);
+                m->file, word.data);
+    strbuf_release(&word);
 }
 
 int cmd_run(int argc, char **argv)

@@ -38,6 +38,7 @@ static char *host_name(void)
 int run_merge_init(struct run_merge *m, const char *file, struct err *err)
 {
     char *host = host_name();
+    struct stat st;
     *m = (struct run_merge){.rank = rank_of_environment()};
     m->whole = !m->rank.known || (m->rank.ranks && m->rank.local == m->rank.ranks);
     m->file = m->whole ? xstrdup(file) : run_merge_file_of(file, host);
@@ -45,6 +46,10 @@ int run_merge_init(struct run_merge *m, const char *file, struct err *err)
     m->running = xasprintf("%s/%d.running", m->folder, (int)getpid());
     m->part = xasprintf("%s/%d%s", m->folder, (int)getpid(), SUFFIX);
     free(host);
+    if (stat(m->file, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, -EEXIST,
+                       "cannot merge into %s: it is %s; choose another name with --merge", m->file,
+                       S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
     if (mkdir(m->folder, 0700) && errno != EEXIST)
         return err_set(err, -errno, "cannot make the folder %s: %s", m->folder, strerror(errno));
     return 0;

@@ -214,10 +214,6 @@ static int prepare_sample(struct run_options *o, struct err *err)
 {
     const char *seed = getenv("TIDEMARK_SAMPLE_SEED"); /* for tests: choose the same blocks again */
     struct timespec now;
-    if (o->only_samples)
-        return err_set(err, -EINVAL,
-                       "--sample needs the recorder in the program: it cannot be combined with "
-                       "--only-cpu, --only-faults or --all");
     if (o->session.python_objects || o->session.sampling.fault_period ||
         o->session.plant_leak_bytes || o->session.full_scan)
         return err_set(err, -EINVAL,
@@ -283,6 +279,8 @@ static int take(void *context, int option, char *value, struct err *err)
     int code;
     switch (option) {
     case OPT_ONLY:
+        if (!*value)
+            return err_set(err, -EINVAL, "--only takes the name of a program, not ''");
         strbuf_printf(&o->only, "%s%s", o->only.size ? "\n" : "", value);
         return 0;
     case OPT_NO_FOLLOW:
@@ -368,6 +366,22 @@ static int take(void *context, int option, char *value, struct err *err)
     }
 }
 
+/* The option that only the recorder in the program could follow; NULL: none was given. */
+static const char *recorder_option(const struct run_options *o)
+{
+    for (size_t i = 0; i < o->triggers.count; i++) {
+        enum trigger_kind kind = o->triggers.items[i].kind;
+        if (kind == TRIGGER_LIVE || kind == TRIGGER_PEAK)
+            return kind == TRIGGER_LIVE ? "--snapshot-at live+N%" : "--snapshot-at peak";
+    }
+    return o->session.dormant            ? "--dormant"
+           : o->session.sample_bytes     ? "--sample"
+           : o->session.python_objects   ? "--python=objects"
+           : o->session.plant_leak_bytes ? "--plant-leak"
+           : o->mark_on.count            ? "--mark-on"
+                                         : NULL;
+}
+
 /* Checks options that exclude or need each other. */
 static int check(struct run_options *o, bool has_program, struct err *err)
 {
@@ -384,10 +398,12 @@ static int check(struct run_options *o, bool has_program, struct err *err)
         return err_set(err, -EINVAL, "no program given: tidemark run [OPTIONS] [--] PROGRAM");
     if (o->session.all && o->cpu.wall)
         return err_set(err, -EINVAL, "--all cannot be combined with --cpu=wall");
-    if (o->session.dormant && o->only_samples)
+    const char *needs = o->only_samples ? recorder_option(o) : NULL;
+    if (needs)
         return err_set(err, -EINVAL,
-                       "--dormant needs the recorder in the program: it cannot be combined with "
-                       "--only-cpu, --only-faults or --all");
+                       "%s needs the recorder in the program: it cannot be combined with "
+                       "--only-cpu, --only-faults or --all",
+                       needs);
     if (o->session.sample_bytes && prepare_sample(o, err))
         return -EINVAL;
     const char *conflict = cpu_request_conflict(&o->cpu, o->only_samples);
@@ -436,47 +452,45 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* Inserts the words of TIDEMARK_OPTIONS between argv[0] and the rest. *extra: how many; -1: the
- * quotes are wrong. */
-static char **with_environment(int *argc, char **argv, int *extra)
+/* Takes the words of TIDEMARK_OPTIONS, which are options and nothing else: a value that is missing
+ * is not looked for on the command line, and a word that is no option would be run instead of the
+ * program. */
+static int take_environment(const struct options *options, char *name, struct run_options *o,
+                            struct err *err)
 {
-    const char *options = getenv("TIDEMARK_OPTIONS");
-    static VEC(char *) all; /* never released: the process ends */
-    *vec_push(&all) = argv[0];
-    char *rest = options ? xstrdup(options) : NULL;
+    const char *given = getenv("TIDEMARK_OPTIONS");
+    static VEC(char *) words; /* never released: the process ends */
+    *vec_push(&words) = name;
+    char *rest = given ? xstrdup(given) : NULL;
     for (char *word; rest && (word = next_word(&rest));)
-        *vec_push(&all) = word;
-    *extra = rest && rest[strspn(rest, " \t\n")] ? -1 : (int)all.count - 1;
-    for (int i = 1; i < *argc; i++)
-        *vec_push(&all) = argv[i];
-    *argc = (int)all.count;
-    *vec_push(&all) = NULL;
-    return all.items;
+        *vec_push(&words) = word;
+    if (rest && rest[strspn(rest, " \t\n")])
+        return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s", given);
+    int count = (int)words.count;
+    *vec_push(&words) = NULL;
+    int code = options_parse(options, count, words.items, o, err);
+    if (code < 0) { /* nobody typed it */
+        struct err why = *err;
+        return err_set(err, code, "in TIDEMARK_OPTIONS: %s", why.text);
+    }
+    bool dashes = count > 1 && strcmp(words.items[count - 1], "--") == 0;
+    int left = dashes && optind == count ? count - 1 : optind;
+    if (!code && left < count)
+        return err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", words.items[left]);
+    return code;
 }
 
 int run_options_parse(struct run_options *o, int argc, char **argv, struct err *err)
 {
     static const struct options options = {
         .command = "run", .help = help, .letters = "+:o:h", .table = long_options, .take = take};
-    int extra, code;
     *o = (struct run_options){.session = {.output = RECORD_OUTPUT}};
     run_push_init(&o->push);
-    argv = with_environment(&argc, argv, &extra);
-    if (extra < 0)
-        return err_set(err, -EINVAL, "a quote in TIDEMARK_OPTIONS is not closed: %s",
-                       getenv("TIDEMARK_OPTIONS"));
-    code = options_parse(&options, argc, argv, o, err);
-    if (code < 0 && optind - 1 <= extra) { /* nobody typed it */
-        struct err why = *err;
-        err_set(err, code, "in TIDEMARK_OPTIONS: %s", why.text);
-    }
+    int code = take_environment(&options, argv[0], o, err);
+    if (!code)
+        code = options_parse(&options, argc, argv, o, err);
     if (!code)
         code = check(o, optind < argc, err);
-    /* A word that is no option would be run instead of the program. After "--", the options that
-     * follow would be. */
-    int last = optind - (extra && optind == extra + 1 && strcmp(argv[extra], "--") == 0);
-    if (!code && last <= extra)
-        code = err_set(err, -EINVAL, "'%s' in TIDEMARK_OPTIONS is no option", argv[last]);
     if (!code)
         finish(o, argv + optind);
     return code;

@@ -12,6 +12,7 @@
 #include "answer/notes.h"
 #include "answer/summary.h"
 #include "base/units.h"
+#include "collect/session/output.h"
 #include "answer/wrap.h"
 #include "store/reader.h"
 
@@ -272,7 +273,7 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
         code = read_back(result, file, &choice, &r, &err);
     }
     struct strbuf word = {0}; /* the file as a word for a shell */
-    next_word(&word, file);
+    next_file(&word, file);
     if (code == -E2BIG)
         strbuf_printf(b, "  what stands out: tidemark findings %s\n", word.data);
     if (code) {
@@ -300,7 +301,22 @@ static void add_findings(struct strbuf *b, const struct session_result *result, 
     strbuf_release(&word);
 }
 
-/* The last line is what to do next. */
+/* `finding`: the command of the first finding, or empty. */
+static void add_next(struct strbuf *b, const char *file, const struct profile *p,
+                     const struct strbuf *finding)
+{
+    strbuf_puts(b, "next: ");
+    if (finding->size) {
+        strbuf_puts(b, finding->data);
+    } else { /* when Python has ended, its memory has been freed */
+        strbuf_puts(b, "tidemark report ");
+        next_file(b, file);
+        strbuf_puts(b, p->python_version ? " --metric peak" : "");
+    }
+    strbuf_putc(b, '\n');
+}
+
+/* The last line is what to do next. A device cannot be read back. */
 void run_show_summary(const struct session_result *r, bool all)
 {
     uint64_t lost = r->lost_events, truncated = r->truncated_stacks;
@@ -319,25 +335,20 @@ void run_show_summary(const struct session_result *r, bool all)
     }
     add_notes(&b, r->recording, p);
     bool piped = r->file && r->file[0] == '|';
+    bool is_device = r->file && !piped && !output_is_file(r->file);
     if (all && r->file && !piped)
         add_processes(&b, r);
     /* Findings are about the heap. */
-    if (r->file && !r->recording->profiles.items[0].sampling.alone)
+    if (r->file && !is_device && !r->recording->profiles.items[0].sampling.alone)
         add_findings(&b, r, &next);
     if (piped)
         strbuf_printf(&b, "  passed to %s\n", r->file + 1);
     else if (r->file) {
         strbuf_puts(&b, "  written to ");
         unit_text(&b, r->file);
-        strbuf_puts(&b, "\nnext: ");
-        if (next.size) {
-            strbuf_puts(&b, next.data);
-        } else { /* when Python has ended, its memory has been freed */
-            strbuf_puts(&b, "tidemark report ");
-            next_word(&b, r->file);
-            strbuf_puts(&b, p->python_version ? " --metric peak" : "");
-        }
         strbuf_putc(&b, '\n');
+        if (!is_device)
+            add_next(&b, r->file, p, &next);
     }
     strbuf_release(&next);
     fputs(b.data, stderr);

@@ -18,7 +18,9 @@ static size_t stem_of_end(const char *name)
 /* The length of the name that its end will have; 0: it is itself the end of a long name. */
 static size_t stem_of_begin(const char *name)
 {
-    size_t size = strnlen(name, LABEL_SIZE - END_SIZE);
+    size_t most = LABEL_SIZE - END_SIZE, size = strnlen(name, most);
+    while (size > most - 3 && ((unsigned char)name[size] & 0xc0) == 0x80)
+        size--; /* no half of a character */
     return name[size] && stem_of_end(name) == size ? 0 : size;
 }
 

@@ -100,7 +100,8 @@ int answer_process(const struct recording *r, const struct query *q, const struc
         return 0;
     }
     if (strcmp(process, COMBINED_PROFILE_WORD) == 0) {
-        *out = r->combined;
+        /* A merge is all of its inputs already. */
+        *out = r->profiles.items[0].merge ? r->profiles.items : r->combined;
         return *out ? 0
                     : err_set(err, -EINVAL,
                               "this is known for one process only; --process PID picks it");

@@ -119,6 +119,8 @@ tidemark.mark_value("value", "no word", 0.1)
 tidemark.mark("many", a=1, b=-2.5, c=True)
 with tidemark.scope("x" * 100):
     pass
+with tidemark.scope("\\u20ac" * 30):
+    pass
 try:
     with tidemark.scope("left"):
         raise KeyError
@@ -153,7 +155,8 @@ if not recorded:
     t.equal("errors", t.stderr, "")
     rows = marks(t, profile)
     t.equal("marks", names(rows),
-            ["caf\u00e9#1", "value#1", "many#1", "x" * 63 + "#1", "x" * 59 + ".end#1", "left#1", "left.end#1",
+            ["caf\u00e9#1", "value#1", "many#1", "x" * 63 + "#1", "x" * 59 + ".end#1", "\u20ac" * 21 + "#1",
+             "\u20ac" * 19 + ".end#1", "left#1", "left.end#1",
              "called#1", "called#2", "called#3", "called.end#1", "called.end#2", "called.end#3"])
     t.equal("values", [m["values"] for m in rows[:4]], [{}, {"no word": 0.1}, {"a": 1, "b": -2.5, "c": 1}, {}])
     threads = [r["name"] for r in t.report(profile, "total", "--by", "thread")["rows"]]
@@ -218,6 +221,24 @@ end program
     t.record(program, status=6)
 
 
+def test_long_names_in_fortran(t):
+    """As in C: 63 bytes of a label count and 128 of a thread's name, and no character is cut."""
+    source = t.file("long.f90")
+    with open(source, "w") as text:
+        text.write("""program long
+    use tidemark
+    call tide_thread_name(repeat('n', 100))
+    call tide_mark_value(repeat('\u00e9', 40), repeat('\u00e9', 40), 1)
+end program
+""")
+    program, module = t.file("long"), os.path.join(ROOT, "bindings", "fortran", "tidemark.f90")
+    done = subprocess.run([fortran(), "-J", t.dir, module, source, "-o", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    t.equal("compiles", (done.returncode, done.stdout), (0, b""))
+    profile = t.record(program)
+    t.equal("mark", [(m["label"], m["values"]) for m in marks(t, profile)], [("\u00e9" * 31, {"\u00e9" * 31: 1})])
+    t.equal("thread", [row["name"] for row in t.ask(profile, "threads")["threads"]], ["n" * 100])
+
+
 # The header
 
 STANDARDS = {".c": ("c89", "c99", "c11", "c17"), ".cpp": ("c++11", "c++17", "c++20")}
@@ -259,7 +280,10 @@ def test_scopes_and_pauses(t, cc):
     notes = t.report(profile)["notes"]
     t.equal("no frees are mentioned where there were none", notes, ["recording was paused for a while: allocations made then are not counted"])
     t.equal("marks", names(rows), ["outer#1", "inner#1", "inner.end#1", "outer.end#1", "after pauses#1",
-                                   longest[:63] + "#1", longest[:59] + ".end#1"])
+                                   longest[:63] + "#1", longest[:59] + ".end#1",
+                                   "\u20ac" * 21 + "#1", "\u20ac" * 19 + ".end#1"])
+    scopes = {row["name"]: (row["entered"], row["open"]) for row in t.ask(profile, "marks", "--scopes")["scopes"]}
+    t.equal("long names have their ends", (scopes[longest[:63]], scopes["\u20ac" * 21]), ((1, 0), (1, 0)))
     kept = [t.row(t.report(profile, "total", "--at", name), "kept") for name in names(rows[:5])]
     t.equal("kept at each", [(r["self_bytes"], r["self_count"]) for r in kept],
             [(0, 0), (100, 1), (120, 2), (120, 2), (123, 3)])

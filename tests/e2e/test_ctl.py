@@ -85,13 +85,13 @@ def test_status_has_the_figures_of_this_moment(t):
 
 
 def test_snapshot_is_there_when_ctl_has_said_so(t):
-    """Also through a command; a name is one of the folder of who asks."""
+    """Also through a command; a name is one of the folder of who asks, which is not a pattern."""
     run = Running(t, t.file("s.%I.tide"))
-    os.mkdir(t.file("here"))
+    os.mkdir(t.file("100%p here"))
     for words in (t.file("third.tide"), "fourth.tide", "|cat > " + t.file("fifth.tide")):
-        subprocess.run([t.tidemark, "ctl", str(run.tool.pid), "snapshot", words], cwd=t.file("here"), stdout=subprocess.PIPE,
+        subprocess.run([t.tidemark, "ctl", str(run.tool.pid), "snapshot", words], cwd=t.file("100%p here"), stdout=subprocess.PIPE,
                        check=True)
-    for name in ("third.tide", "here/fourth.tide", "fifth.tide"):
+    for name in ("third.tide", "100%p here/fourth.tide", "fifth.tide"):
         t.equal(name, hundreds(t, t.file(name)), 200)
     run.ctl("snapshot", "|exit 3", status=1)
     run.end()
@@ -155,6 +155,22 @@ def test_wrong_requests(t):
     t.true("the folder is named", t.file("no/such/folder") in t.stderr, t.stderr)
     run.ctl("status", pid=os.getpid(), status=1)
     t.equal("the recording is unharmed", hundreds(t, run.end()), 300)
+
+
+def test_where_no_heap_is_recorded(t):
+    """Only samples are, so there are no blocks. The recording goes on."""
+    profile = t.file("p.tide")
+    tool = subprocess.Popen([t.tidemark, "run", "--quiet", "--only-faults", "-o", profile, "--", "sh", "-c", "echo ready; read word"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    t.equal("it is ready", tool.stdout.readline(), b"ready\n")
+    t.run("ctl", str(tool.pid), "leaks")
+    t.true("no leaks", t.status == 1 and "the heap is not recorded" in t.stderr, (t.status, t.stderr))
+    t.true("it cannot be dormant", "no mark was made" in t.run("ctl", str(tool.pid), "stop")[0])
+    t.run("ctl", str(tool.pid), "pause")
+    tool.communicate(b"\n")
+    t.equal("status", tool.returncode, 0)
+    report = t.report(profile, "faults")
+    t.equal("notes", report["notes"], ["recording was paused for a while: there are no samples of that time"])
 
 
 @cases(when=("before it takes the request", "before it answers"))

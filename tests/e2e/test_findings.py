@@ -74,8 +74,18 @@ def test_growth_until_the_last_mark(t, kind):
     t.equal("bytes, as growth has them", [(f["function"], f["bytes"]) for f in found],
             [(s["function"], s["bytes"]) for s in t.ask(profile, "growth")["sites"]])
     t.equal("bytes", found[0]["bytes"], 190000)
-    t.equal("title", found[0]["title"], "linked grew by 185.5 KiB up to the last mark, and never shrank" +
+    t.equal("title", found[0]["title"], "linked grew by 185.5 KiB up to the last mark, and never shrank from one to the next" +
             ("; all of it freed afterwards" if kind == "cleared" else ""))
+
+
+def test_growth_from_one_high_to_the_next(t):
+    """In between all is freed: it is not said that it never shrank."""
+    profile = t.record(t.build("highs.c", *API))
+    found = next(f for f in findings_of(t, profile)["findings"] if f["kind"] == "growth")
+    t.equal("title", found["title"].split("; ")[0], "rise grew by 3.7 MiB up to the last mark, and never shrank from one to the next")
+    t.true("why", found["why"].startswith("its live bytes rose from each mark to the next, by 97.7 KiB for each mark 'high'"), found["why"])
+    lows = {m["live_bytes"] for m in t.ask(profile, "marks", "--label", "low")["marks"]}
+    t.equal("live at the marks in between", lows, {0})
 
 
 def test_honest_program(t):

@@ -183,6 +183,12 @@ def test_names_once_for_each_build_id(t):
     t.equal("its spread is not known: the report on the second has no such row", row["max_bytes"], None)
 
 
+@cases(command=("report", "leaks", "findings"))
+def test_all_processes_of_a_merge_are_the_merge(t, command):
+    merged = merge(t, "job.tide", *ranks(t, 2))
+    t.equal("the same answer", t.ask(merged, command, "--process", "all"), t.ask(merged, command))
+
+
 def test_outliers(t):
     merged = merge(t, "job.tide", *ranks(t, 7, multiples={4: 400}))
     report = t.report(merged)

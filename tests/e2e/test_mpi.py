@@ -144,3 +144,15 @@ def test_machines_of_a_job(t):
     t.equal("inputs", sorted(inputs(t, t.file("job.%s.tide" % host))), ["rank 0", "rank 1", "rank 2"])
     t.run("run", "--merge", t.file("job.tide"), "-o", "|cat", program)
     t.equal("usage", t.status, 2)
+
+
+def test_merge_into_a_folder_is_refused_before_the_program_runs(t):
+    os.mkdir(t.file("there"))
+    t.run("run", "--merge", t.file("there"), "/usr/bin/touch", t.file("ran"))
+    t.equal("status, lines", (t.status, len(t.stderr.splitlines())), (125, 1))
+    t.equal("files", os.listdir(t.dir), ["there"])
+
+
+def test_what_run_merge_suggests_is_a_word_for_a_shell(t):
+    t.run("run", "--merge", "a b.tide", t.build("rank.c", "-O1"))
+    t.true("quoted", "next: tidemark report 'a b.tide'" in t.stderr, t.stderr)

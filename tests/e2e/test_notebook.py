@@ -168,7 +168,8 @@ open("page.html", "w").write(shell.shown[0].page)
 
 
 def test_cells(t):
-    """%%tidemark in a kernel that is not recorded: a process of its own, and its page."""
+    """%%tidemark in a kernel that is not recorded: a process of its own, and its page. Its folder is no pattern."""
+    os.mkdir(t.file("100%p"))
     seen, folder = ipython(t, r"""
 seen = [cell("", "import sys\nprint('out')\nprint('err', file=sys.stderr)\nkept = bytearray(5000000)\n"),
         cell("--quiet -o mine.tide", "print('here' in globals(), __name__)"),
@@ -176,7 +177,7 @@ seen = [cell("", "import sys\nprint('out')\nprint('err', file=sys.stderr)\nkept 
         cell("--no-such-option", "print('ran')"), cell("10", "print('ran')")]
 from tidemark import _notebook
 seen = seen, _notebook.folder()
-""")
+""", TMPDIR=t.file("100%p"))
     first, named, failing, wrong, number = seen
     t.equal("its output", first["out"], "out\n")
     apart = "tidemark: the cell runs in a Python process of its own, without the notebook's variables\n"

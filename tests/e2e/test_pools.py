@@ -46,7 +46,7 @@ def test_blocks_at_moments(t, opt, cc):
     t.equal("callers", sorted(r["name"] for r in callers["rows"]), ["plain", "small"])
     notes = " ".join(end["notes"])
     t.true("unknown frees are counted", "2 calls of tide_free were for blocks that are in no pool" in notes, notes)
-    t.true("replaced blocks are counted", "1 calls of tide_alloc were for blocks" in notes, notes)
+    t.true("replaced blocks are counted", "1 call of tide_alloc was for blocks" in notes, notes)
 
 
 def test_the_heap_is_not_changed(t):

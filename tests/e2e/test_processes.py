@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import cases, eventually, line_of
+from harness import ROOT, cases, eventually, line_of
 
 
 def by_pid(t, profile, pid, name):
@@ -50,6 +50,20 @@ def test_forked_child_has_its_own_profile(t, how):
     t.equal("child's blocks in the parent", by_pid(t, profile, parent, "in_child"), (0, 0))
     t.equal("child's", by_pid(t, profile, child["pid"], "in_child"), (7000, 7))
     t.equal("parent's blocks in the child", by_pid(t, profile, child["pid"], "in_parent"), (0, 0))
+
+
+def test_times_of_a_forked_child_count_from_its_fork(t):
+    """Not from its first allocation: a worker may wait for work before that."""
+    profile = t.record(t.build("forks_idle.c", "-I", os.path.join(ROOT, "include")))
+    pid = [p["pid"] for p in t.report(profile)["processes"] if p["ppid"]][-1]
+    words = ("--process", str(pid))
+    report = t.ask(profile, "report", *words)
+    t.true("ran at least 300 ms", report["duration_ns"] >= 290e6, report["duration_ns"])
+    mark = t.ask(profile, "marks", *words)["marks"][0]
+    t.true("its mark comes after at least 200 ms", mark["time_ns"] >= 190e6, mark)
+    t.true("and within the run", mark["time_ns"] <= report["duration_ns"], mark)
+    early = t.ask(profile, "report", *words, "--at", "100ms")["totals"]
+    t.equal("nothing was allocated before", (early["allocations"], early["live_blocks"]), (0, 0))
 
 
 def test_workers_are_named_by_the_titles_they_set(t):

@@ -52,6 +52,15 @@ def test_time_in_name(t):
 
 
 
+def test_a_value_in_a_name_asks_for_no_command(t):
+    """Only the pattern does; and a name of which nothing is left is refused before the program runs."""
+    t.run("run", "--quiet", "-o", "%q{TIDE_TEST}", "--", program(t), env={"TIDE_TEST": "|touch ran"})
+    t.equal("files", (t.status, written(t)), (0, ["|touch ran"]))
+    for name in ("%q{TIDE_UNSET}", "| %q{TIDE_UNSET}"):
+        one_line(t, ("run", "--quiet", "-o", name, "--", "/usr/bin/touch", t.file("ran")), 125, "nothing is left", name)
+    t.equal("the program did not run", os.path.exists(t.file("ran")), False)
+
+
 def test_pipe(t):
     t.run("run", "--quiet", "-o", "|cat >piped.tide", "--", program(t))
     t.equal("files", written(t), ["piped.tide"])
@@ -100,9 +109,18 @@ def test_own_failure_is_125(t):
 
 @cases(arguments=(("run", "--no-such-option"), ("no-such-command",), ("report", "--no-such-option", "x"),
                   ("run",), ("report",), ("help", "no-such-command"),
-                  ("run", "-o", "", "--", "/bin/true"), ("run", "-o", "|", "--", "/bin/true"), ("run", "-o", "| ", "--", "/bin/true")))
+                  ("run", "--only", "", "--", "/bin/true"), ("run", "-o", "", "--", "/bin/true"), ("run", "-o", "|", "--", "/bin/true"), ("run", "-o", "| ", "--", "/bin/true")))
 def test_usage_is_2(t, arguments):
     one_line(t, arguments, 2)
+
+
+@cases(options=("--mark-on main", "--plant-leak 1MiB", "--python=objects", "--snapshot-at peak", "--snapshot-at live+5%", "--dormant",
+                "--sample"))
+def test_without_the_recorder_it_cannot_be_done(t, options):
+    """Nor is it said that it was done."""
+    words = options.split()
+    for alone in ("--only-cpu", "--only-faults", "--all"):
+        one_line(t, ("run", alone, *words, "--", "/bin/true"), 2, words[0], "recorder")
 
 
 @cases(size=(250, 225))
@@ -124,6 +142,18 @@ def test_odd_names_in_the_summary(t, name):
     for command in re.findall(r"tidemark (?:report|leaks|findings) .*", t.stderr):
         if name.isprintable():
             t.equal("the name in " + command, shlex.split(command)[2], name)
+
+
+def test_name_that_looks_like_an_option(t):
+    t.run("run", "-o", "-x.tide", "--", program(t))
+    command = re.search(r"^next: (tidemark .*)", t.stderr, re.M).group(1)
+    t.equal("what it suggests", command, "tidemark leaks ./-x.tide")
+    t.equal("status of that", t.run(*shlex.split(command)[1:])[2], 0)
+
+
+def test_a_device_is_not_to_be_read(t):
+    t.run("run", "-o", "/dev/null", "--", program(t))
+    t.true("no command for it", "written to /dev/null\n" in t.stderr and "tidemark report" not in t.stderr, t.stderr)
 
 
 @cases(given=("reprot", "lekas", "finding", "/bin/true", "--json", "bogus"))
@@ -199,10 +229,10 @@ def test_help_and_version(t, command):
             % os.uname().machine, stdout), stdout)
 
 
-@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "', "--quite", "--quiet --scan=some",
-                "--interval x --quiet"))
+@cases(options=("--quiet word", "word --quiet", "--", "--quiet --", "--quiet 'word", '--quiet "', "--quiet -o",
+                "--quiet --only", "--quite", "--quiet --scan=some", "--interval x --quiet"))
 def test_wrong_options_in_the_environment(t, options):
-    """None of them is taken for the program to run."""
+    """None of them is taken for the program to run, and the program not for the value of one."""
     stdout, stderr, status = t.run("run", "--", program(t), env={"TIDEMARK_OPTIONS": options})
     t.equal("status, lines, files", (status, len(stderr.splitlines()), written(t)), (2, 1, []))
     t.true("names the variable", "TIDEMARK_OPTIONS" in stderr, stderr)

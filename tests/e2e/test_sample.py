@@ -151,6 +151,13 @@ def test_the_collector_wakes_less_and_less_often(t):
     t.true("it has the whole time", t.report(t.file("p.tide"))["duration_ns"] > 4900000000)
 
 
+def test_nothing_was_sampled(t):
+    """That is not the same as having made no allocations."""
+    program = t.build("heap_family.c", "-O1")
+    t.run("run", "--quiet", "-o", "x.tide", "--sample=1GiB", "--", program, env={"TIDEMARK_SAMPLE_SEED": "7"})
+    t.equal("notes", t.report(t.file("x.tide"))["notes"], ["it made no allocations that were sampled"])
+
+
 @cases(options=("--sample=10", "--sample=no", "--sample --python=objects", "--sample --faults", "--sample --only-cpu",
                 "--sample --scan=full", "--sample --plant-leak=1KiB"))
 def test_refused(t, options):

@@ -1,6 +1,6 @@
 /*
- * C++ helpers of tidemark.h. A scope left by an exception, one inside another, one with a long
- * name; a pause inside a pause. Kept: 100 bytes in the outer scope, 20 in the inner one, 3 after
+ * C++ helpers of tidemark.h. A scope left by an exception, one inside another, two with long
+ * names; a pause inside a pause. Kept: 100 bytes in the outer scope, 20 in the inner one, 3 after
  * both pauses.
  */
 #include "known.h"
@@ -57,6 +57,10 @@ int main(int argc, char **)
     tide_resume();
     {
         tide::scope longer("a name of sixty bytes, which is one more than a scope can have..");
+    }
+    {
+        tide::scope wide("\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac"
+                         "\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac");
     }
     return caught == 1 ? 0 : 5;
 }

@@ -256,7 +256,10 @@ class scope(_Cover):
             word = getattr(name, "__name__", "name")
             raise TypeError('scope takes a name, not a function; as a decorator write @tidemark.scope("%s")' % word)
         self._begin, end = _bytes(name), b".end"
-        self._end = self._begin[:_LABEL_BYTES - len(end)] + end
+        most = size = _LABEL_BYTES - len(end)
+        while size > most - 3 and 0x80 <= (self._begin + bytes(most))[size] < 0xc0:
+            size -= 1  # no half of a character
+        self._end = self._begin[:size] + end
 
     def __enter__(self):
         mark(self._begin)

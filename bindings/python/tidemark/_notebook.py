@@ -197,7 +197,8 @@ def run_cell(cell, options):
     script = os.path.join(folder(), "cell-%d.py" % _made[0])
     with open(script, "w", encoding="utf-8") as out:
         out.write(cell)
-    options = ["-o", os.path.join(folder(), "cell-%d.tide" % _made[0]), *options]  # the last -o counts
+    literal = os.path.join(folder(), "cell-%d.tide" % _made[0]).replace("%", "%%")
+    options = ["-o", literal, *options]  # the last -o counts
     names = _names(options)
     before = _files(names)
     # Modules are imported from where the kernel imports them.

@@ -159,17 +159,17 @@ void pools_finish(struct target *t, struct strpool *strings)
             .kind = FRAME_NATIVE};
         free(name);
     }
-    if (t->pools.unknown_frees)
+    unsigned long long unknown = t->pools.unknown_frees, replaced = t->pools.replaced_blocks;
+    if (unknown)
         *vec_push(&p->notes) = xasprintf(
-            "%llu calls of tide_free were for blocks that are in no pool: give them the name and "
+            "%llu call%s of tide_free %s for blocks that are in no pool: give them the name and "
             "the address that tide_alloc had",
-            (unsigned long long)t->pools.unknown_frees);
-    if (t->pools.replaced_blocks)
+            unknown, unknown == 1 ? "" : "s", unknown == 1 ? "was" : "were");
+    if (replaced)
         *vec_push(&p->notes) = xasprintf(
-            "%llu calls of tide_alloc were for blocks that are in their pool already, which counts "
-            "as "
-            "a free of the old one: call tide_free before a block can be handed out again",
-            (unsigned long long)t->pools.replaced_blocks);
+            "%llu call%s of tide_alloc %s for blocks that are in their pool already, which counts "
+            "as a free of the old one: call tide_free before a block can be handed out again",
+            replaced, replaced == 1 ? "" : "s", replaced == 1 ? "was" : "were");
 }
 
 void pools_release_blocks(struct pools *p)

@@ -131,6 +131,12 @@ struct target *target_new_bare(pid_t pid, uint64_t interval_ns)
     return t;
 }
 
+void target_begin_late(struct target *t, uint64_t now_ns)
+{
+    interval_log_close(&t->timeline, &t->ledger, now_ns, 0, false);
+    t->eras.eras.items[0].start_ns = now_ns;
+}
+
 struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_full,
                           uint64_t interval_ns, struct err *err)
 {

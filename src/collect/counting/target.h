@@ -231,6 +231,9 @@ struct target *target_new(pid_t pid, bool limited_space, enum wire_on_full on_fu
                           uint64_t interval_ns, struct err *err);
 /* A target without shared memory. */
 struct target *target_new_bare(pid_t pid, uint64_t interval_ns);
+/* The process has run until `now_ns` without an event: an interval of its own, so that what follows
+ * is not taken to be from that time. Before the first event. */
+void target_begin_late(struct target *t, uint64_t now_ns);
 /* Creates the shared memory of a target, which is then passed to the process. Returns 0, or a
  * negative errno. */
 int target_attach(struct target *t, bool limited_space, enum wire_on_full on_full, struct err *err);

@@ -155,6 +155,9 @@ static void add_notes(struct target *t)
             frees,
             t->attached && t->unannounced_frees ? " or of blocks from before the attach" : "",
             t->stops ? "; what was freed after a stop counts as live (--at stopped is exact)" : "");
+    else if (t->was_paused && p->sampling.alone)
+        *vec_push(&p->notes) =
+            xstrdup("recording was paused for a while: there are no samples of that time");
     else if (t->was_paused)
         *vec_push(&p->notes) = xasprintf(
             "recording was paused for a while: allocations made then are not counted%s%s", frees,

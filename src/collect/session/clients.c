@@ -10,6 +10,7 @@
 #include "collect/counting/fork_image.h"
 #include "collect/counting/timer_samples.h"
 #include "collect/leakscan/scan.h"
+#include "collect/proc/proc.h"
 #include "collect/resident/process_sizes.h"
 #include "collect/session/attached.h"
 #include "collect/session/process_end.h"
@@ -31,6 +32,32 @@ static void inherit(struct session *s, struct target *child, uint32_t parent, ui
         child->profile.executable = xstrdup(t->profile.executable);
     }
     fork_image_hand_over(t, number, child);
+}
+
+/* How late the collector may notice that a process has ended. */
+#define END_NOTICED_LATE_NS 1000000000
+
+/*
+ * How long ago a forked process began. It connects at its first allocation, which may be much
+ * later. The kernel tells the clock tick in which it began; the age counts from the end of that
+ * tick, so that no time is from before the fork. 0 if it began in this tick.
+ *
+ * A process that was forked after another one had ended does not begin before that end, which is
+ * noticed late.
+ */
+static uint64_t forked_age_ns(const struct session *s, pid_t pid)
+{
+    struct proc_state state;
+    uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), most_ns = elapsed_ns(s);
+    uint64_t since_end_ns = most_ns - s->last_end_ns;
+    if (!proc_read_state(pid, &state) || !state.start_ticks)
+        return 0;
+    uint64_t began_ns = (state.start_ticks + 1) * tick_ns;
+    uint64_t age_ns = began_ns < now_ns ? now_ns - began_ns : 0;
+    age_ns = age_ns < most_ns ? age_ns : most_ns;
+    bool maybe_after = age_ns > since_end_ns && age_ns - since_end_ns < END_NOTICED_LATE_NS;
+    return s->last_end_ns && maybe_after ? since_end_ns : age_ns;
 }
 
 static void answer_hello(struct session *s, struct client *v)
@@ -65,10 +92,13 @@ static void answer_hello(struct session *s, struct client *v)
             target_free(t);
         return;
     }
+    uint64_t age_ns = v->request.parent && !before ? forked_age_ns(s, v->pid) : 0;
     if (was_sampled)
         target_read_program(t);
     else
-        session_begin_target(s, t);
+        session_begin_target(s, t, age_ns);
+    if (age_ns)
+        target_begin_late(t, age_ns);
     thread_numbers_begin(&t->thread_numbers, t->pid, v->request.pid_inside);
     attached_hello(s, t);
     t->inheritance.unknown = t->forked = v->request.parent != 0;
@@ -90,7 +120,8 @@ static void answer_hello(struct session *s, struct client *v)
     t->header->objects_wanted = t->python.objects_wanted = o->python_objects && !o->no_python;
     if (o->cpu_timer_ns)
         timer_samples_ask(t, o->cpu_timer_ns, o->cpu_signal);
-    process_sizes_if_due(t, 0); /* it waits for our answer, so even the shortest run gets one */
+    /* It waits for our answer, so even the shortest run gets one. */
+    process_sizes_if_due(t, age_ns);
     t->header->clock_ns = monotonic_ns();
     client_reply(v, 0, t->fd, t->size, t->header->ring_count);
     close(t->fd); /* the memory stays mapped */

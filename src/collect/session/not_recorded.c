@@ -152,7 +152,8 @@ static char *quiet_note(struct not_recorded *u, const struct target *t)
                          path);
     if (t->was_paused)
         return NULL; /* it may have allocated; another note says that it was paused */
-    return xasprintf("it made no allocations%s",
+    return xasprintf("it made no allocations%s%s",
+                     t->profile.sample_bytes ? " that were sampled" : "",
                      t->profile.execed ? " before it became another program" : "");
 }
 

@@ -65,7 +65,19 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             return NULL;
         }
     }
-    return strbuf_detach(&b);
+    bool piped = *pattern == '|';
+    if (!b.size || (piped && !b.data[1 + strspn(b.data + 1, " \t")])) {
+        err_set(err, -EINVAL, "nothing is left of output name '%s': its variables are empty",
+                pattern);
+        strbuf_release(&b);
+        return NULL;
+    }
+    char *name = strbuf_detach(&b);
+    if (piped || *name != '|')
+        return name;
+    char *file = xasprintf("./%s", name); /* only a pattern can ask for a command, not a value */
+    free(name);
+    return file;
 }
 
 /* The directory part; "." if there is none. */

@@ -27,7 +27,8 @@ void session_end_target(struct session *s, struct target *t, bool execed)
     int status = s->wait_status;
     if (s->samples)
         samples_end(s->samples, t);
-    target_end(t, elapsed_ns(s) - t->start_ns);
+    s->last_end_ns = elapsed_ns(s);
+    target_end(t, s->last_end_ns - t->start_ns);
     if (session_is_sampled(s) && !execed)
         samples_settle(t);
     t->profile.complete = true;

@@ -39,6 +39,8 @@ static void pause_all(struct session *s, bool paused)
  */
 static const char *set_dormant(struct session *s, bool dormant)
 {
+    if (!s->options->library)
+        return "nothing is preloaded, and no mark was made: 'pause' and 'resume' are for samples\n";
     if (dormant == s->dormant)
         return dormant     ? "it was dormant already; no mark was made\n"
                : s->paused ? "it is paused: 'resume' continues; no mark was made\n"
@@ -345,19 +347,21 @@ static void scan_from_outside(struct session *s, struct client *v)
 {
     struct target *one = session_target(s, (pid_t)v->request.process);
     struct strbuf text = {0};
-    int code = s->live.count ? 0 : -ESRCH;
+    int code = s->live.count ? -EOPNOTSUPP : -ESRCH;
     for (size_t i = 0; i < s->live.count; i++) {
         struct scanning look = {
             .target = s->live.items[i], .kind = SCAN_ASKED, .limit_ns = UINT64_MAX};
         if ((one && look.target != one) || !look.target->header)
             continue;
         scan_read(&look);
-        code = look.unreachable ? -EPERM : code;
+        code = look.unreachable ? -EPERM : code == -EPERM ? code : 0;
         scan_finish(&look);
         reply_scan(look.target, &text);
     }
     if (code == -ESRCH)
         client_reply(v, code, -1, 0, 0);
+    else if (code == -EOPNOTSUPP)
+        client_reply_text(v, code, "there are no blocks to scan: the heap is not recorded\n");
     else
         client_reply_text(v, code, text.data);
     strbuf_release(&text);

@@ -61,10 +61,9 @@ bool session_is_sampled(const struct session *s)
     return s->samples || s->options->cpu_timer_ns;
 }
 
-/* Times count from now. */
-void session_begin_target(struct session *s, struct target *t)
+void session_begin_target(struct session *s, struct target *t, uint64_t age_ns)
 {
-    t->start_ns = elapsed_ns(s);
+    t->start_ns = elapsed_ns(s) - age_ns;
     t->start_monotonic_ns = s->start_ns + t->start_ns;
     t->profile.start_unix_ns = s->start_unix_ns + t->start_ns;
     char host[256] = "";
@@ -106,7 +105,7 @@ struct target *session_add_target(struct session *s, pid_t pid, bool fresh)
     }
     t->was_paused = s->paused;
     thread_sampled(t, (uint32_t)pid, 0); /* it has a thread, whether that is sampled or not */
-    session_begin_target(s, t);
+    session_begin_target(s, t, 0);
     return t;
 }
 

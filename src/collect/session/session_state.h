@@ -65,6 +65,7 @@ struct session {
     struct strpool strings; /* strings of the file */
     struct not_recorded not_recorded;
     struct mark_on mark_on;
+    uint64_t last_end_ns; /* when the collector noticed the last end of a process */
     uint64_t next_naming_ns, next_progress_ns;
     uint64_t next_check_ns, alone_since_ns; /* for descendants that have not connected */
     /* Number of these descendants that the collector waits for. */
@@ -99,8 +100,8 @@ bool session_is_sampled(const struct session *s);
 struct target *session_target(struct session *s, pid_t pid);
 /* Adds a process that has not connected. `fresh`: it had used nothing before it is recorded. */
 struct target *session_add_target(struct session *s, pid_t pid, bool fresh);
-/* Begins the target's profile. */
-void session_begin_target(struct session *s, struct target *t);
+/* Begins the target's profile. Its times count from `age_ns` ago. */
+void session_begin_target(struct session *s, struct target *t, uint64_t age_ns);
 /* Reads what all processes have recorded up to now. */
 void session_drain(struct session *s);
 /* Tells the caller which slow step is going on, as in "finding names", and how much of it is done;
