@@ -50,6 +50,47 @@ static void add_freed(struct use *u, const struct profile *p)
     }
 }
 
+static void keep_higher(int64_t *most, int64_t bytes)
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+/* The most that each place is known to have held at once: at the end of an interval, at the peak,
+ * or at one of its sites alone. Its sites need not have been highest at the same time. */
+static int64_t *most_held(const struct findings *f)
+{
+    const struct profile *p = f->places.total.profile;
+    const uint32_t *of_site = f->places.of_site;
+    int64_t *most = xcalloc(f->places.count + 1, sizeof *most),
+            *live = xcalloc(f->places.count + 1, sizeof *live),
+            *peak = xcalloc(f->places.count + 1, sizeof *peak);
+    for (size_t i = 0; i < p->intervals.count; i++) {
+        const struct interval *v = &p->intervals.items[i];
+        const struct row *rows = &p->rows.items[v->first_row];
+        for (size_t r = 0; r < v->row_count; r++) {
+            uint32_t place = of_site[rows[r].site];
+            if (place != PLACE_NONE && domain_is_live(p->sites.items[rows[r].site].domain))
+                live[place] = wrapped(live[place], (int64_t)(rows[r].columns[COL_BYTES] -
+                                                             rows[r].columns[COL_FREED]));
+        }
+        for (size_t r = 0; r < v->row_count; r++)
+            if (of_site[rows[r].site] != PLACE_NONE)
+                keep_higher(&most[of_site[rows[r].site]], live[of_site[rows[r].site]]);
+    }
+    for (size_t i = 0; i < p->sites.count; i++) {
+        const struct site *s = &p->sites.items[i];
+        if (of_site[i] == PLACE_NONE || !domain_is_live(s->domain))
+            continue;
+        keep_higher(&most[of_site[i]], (int64_t)s->own_peak_bytes);
+        peak[of_site[i]] = wrapped(peak[of_site[i]], (int64_t)s->at_peak_bytes);
+        keep_higher(&most[of_site[i]], peak[of_site[i]]);
+    }
+    free(peak);
+    free(live);
+    return most;
+}
+
 void detect_untouched(struct findings *f)
 {
     const struct profile *p = f->places.total.profile;
@@ -59,11 +100,13 @@ void detect_untouched(struct findings *f)
     add_freed(&u, p);
     struct value *places = places_sum(&f->places, u.untouched);
     struct value *all = places_sum(&f->places, u.held);
+    int64_t *most = most_held(f);
     f->basis.residency_known = u.known;
     for (uint32_t i = 0; i < f->places.count; i++) {
-        int64_t bytes = places[i].amount;
+        double own = all[i].amount > 0 ? (double)places[i].amount / (double)all[i].amount : 0;
+        int64_t held = all[i].amount < most[i] ? all[i].amount : most[i];
+        int64_t bytes = held < all[i].amount ? (int64_t)(own * (double)held) : places[i].amount;
         double of_peak = share_of(bytes, f->basis.peak_bytes);
-        double own = all[i].amount > 0 ? (double)bytes / (double)all[i].amount : 0;
         f->basis.untouched_bytes = wrapped(f->basis.untouched_bytes, bytes);
         if (bytes < UNTOUCHED_BYTES || of_peak < UNTOUCHED_SHARE || own < UNTOUCHED_HALF)
             continue;
@@ -72,8 +115,9 @@ void detect_untouched(struct findings *f)
                        u.untouched, of_peak);
         n->bytes = bytes;
         n->count = places[i].count;
-        n->of_bytes = all[i].amount;
+        n->of_bytes = held;
     }
+    free(most);
     free(all);
     free(places);
     free(u.held);

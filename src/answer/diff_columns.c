@@ -7,6 +7,7 @@
 #include "answer/columns.h"
 #include "answer/json_parts.h"
 #include "answer/location.h"
+#include "model/imported.h"
 
 const char *diff_status_name(enum diff_status s)
 {
@@ -81,7 +82,11 @@ static const struct value *values_of(struct spot s)
 static struct cell get_value(struct spot s)
 {
     const struct value *v = values_of(s);
+    const struct diff *d = ((const struct listed *)s.answer)->diff;
     int side = s.column->number & SIDE;
+    if (s.column->number & COUNT &&
+        !(side == CHANGE ? d->counted : known_counts(d->side[side].profile, d->query->metric)))
+        return CELL_NOT_KNOWN;
     struct value one = side == CHANGE ? value_change(v) : v[side];
     return CELL_OF(s.column->number & COUNT ? one.count : one.amount);
 }
@@ -230,7 +235,7 @@ static void side_json(struct json *j, const char *key, const struct diff_side *s
     json_u64_if(j, "at_ns", timed, s->answer.window.at.time_ns);
     json_string(j, "missing", s->missing.text[0] ? s->missing.text : NULL);
     json_ignored(j, &s->answer.tree);
-    json_value(j, "outside", s->answer.tree.outside);
+    json_value_if(j, "outside", s->answer.tree.outside, known_counts(s->profile, s->query.metric));
     json_processes(j, s->recording, s->profile);
     json_end(j);
 }
@@ -239,9 +244,9 @@ static void sums_json(struct json *j, const struct diff *d)
 {
     const struct value sums[2] = {d->side[0].answer.tree.sum, d->side[1].answer.tree.sum};
     json_object(j, "sum");
-    json_value(j, "a", sums[0]);
-    json_value(j, "b", sums[1]);
-    json_value(j, "change", value_change(sums));
+    json_value_if(j, "a", sums[0], known_counts(d->side[0].profile, d->query->metric));
+    json_value_if(j, "b", sums[1], known_counts(d->side[1].profile, d->query->metric));
+    json_value_if(j, "change", value_change(sums), d->counted);
     json_end(j);
     json_object(j, "totals");
     json_totals_as(j, "a", &d->side[0].answer.totals);

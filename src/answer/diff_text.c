@@ -9,6 +9,7 @@
 #include "answer/stack_text.h"
 #include "answer/summary.h"
 #include "answer/metric_unit.h"
+#include "model/imported.h"
 
 #define STACK_FRAMES 64 /* lines shown of one stack */
 
@@ -20,25 +21,41 @@ static void amount_change(struct strbuf *out, const struct diff *d, int64_t chan
     unit_amount(out, d->query->metric, change);
 }
 
-/* "1.0 KiB -> 2.0 KiB (+1.0 KiB, +100.0 %)" */
-static void line_bytes(struct strbuf *out, const struct style *s, const char *label, uint64_t a,
-                       uint64_t b)
+/* "1.0 KiB -> 2.0 KiB (+1.0 KiB, +100.0 %)"; `unknown` is what a figure is of. */
+static void line_bytes(const struct diff *d, struct strbuf *out, const struct style *s,
+                       const char *label, uint32_t unknown, const uint64_t v[2])
 {
-    int64_t change = (int64_t)(b - a);
+    bool known = true;
     summary_label(out, s, label);
-    say(out, "%B -> %B", a, b);
+    for (int i = 0; i < 2; i++) {
+        bool here = !(d->side[i].answer.totals.unknown & unknown);
+        strbuf_puts(out, i ? " -> " : "");
+        if (here)
+            say(out, "%B", v[i]);
+        else
+            strbuf_puts(out, "not known");
+        known &= here;
+    }
+    int64_t change = (int64_t)(v[1] - v[0]);
+    if (!known)
+        return;
     if (!change)
         strbuf_puts(out, " (no change)");
-    else if (a)
-        say(out, " (%+B, %+P %%)", change, (double)change / (double)amount_size((int64_t)a) * 100);
+    else if (v[0])
+        say(out, " (%+B, %+P %%)", change,
+            (double)change / (double)amount_size((int64_t)v[0]) * 100);
     else
         say(out, " (%+B)", change);
 }
 
 /* " in 3 -> 5 blocks (+2)" */
-static void add_counts(struct strbuf *out, int64_t a, int64_t b, const char *what)
+static void add_counts(const struct diff *d, struct strbuf *out, uint32_t unknown, int64_t a,
+                       int64_t b, const char *what)
 {
-    if (a == b)
+    if ((d->side[0].answer.totals.unknown | d->side[1].answer.totals.unknown) &
+        (unknown | UNKNOWN_COUNTS))
+        strbuf_putc(out, '\n');
+    else if (a == b)
         say(out, " in %N %r(s)\n", a, what);
     else
         say(out, " in %N -> %N %r(s) (%+N)\n", a, b, what, (int64_t)((uint64_t)b - (uint64_t)a));
@@ -78,11 +95,13 @@ static void line_totals(const struct diff *d, const struct style *s, struct strb
     const struct totals *a = &d->side[0].answer.totals, *b = &d->side[1].answer.totals;
     if (d->side[0].profile->sampling.alone || d->side[1].profile->sampling.alone)
         return; /* the heap was not recorded */
-    line_bytes(out, s, "allocated", (uint64_t)a->bytes_allocated, (uint64_t)b->bytes_allocated);
-    add_counts(out, a->allocations, b->allocations, "allocation");
-    line_bytes(out, s, "live", (uint64_t)a->live_bytes, (uint64_t)b->live_bytes);
-    add_counts(out, a->live_blocks, b->live_blocks, "block");
-    line_bytes(out, s, "peak", a->peak_bytes, b->peak_bytes);
+    line_bytes(d, out, s, "allocated", UNKNOWN_TOTALS,
+               (const uint64_t[]){(uint64_t)a->bytes_allocated, (uint64_t)b->bytes_allocated});
+    add_counts(d, out, UNKNOWN_TOTALS, a->allocations, b->allocations, "allocation");
+    line_bytes(d, out, s, "live", UNKNOWN_LIVE,
+               (const uint64_t[]){(uint64_t)a->live_bytes, (uint64_t)b->live_bytes});
+    add_counts(d, out, UNKNOWN_LIVE, a->live_blocks, b->live_blocks, "block");
+    line_bytes(d, out, s, "peak", UNKNOWN_PEAK, (const uint64_t[]){a->peak_bytes, b->peak_bytes});
     strbuf_putc(out, '\n');
 }
 
@@ -100,12 +119,15 @@ static void line_result(const struct diff *d, const struct style *s, struct strb
             n[DIFF_GONE], n[DIFF_SAME]);
 }
 
-static void add_both(struct strbuf *out, enum metric metric, struct value a, struct value b)
+static void add_both(const struct diff *d, struct strbuf *out, struct value a, struct value b)
 {
+    const enum metric metric = d->query->metric;
     const struct value v[2] = {a, b};
     for (int i = 0; i < 2; i++) {
         say(out, "%r%r ", i ? ", " : "", letters[i]);
         unit_amount(out, metric, v[i].amount);
+        if (!known_counts(d->side[i].profile, metric))
+            continue;
         strbuf_puts(out, " in ");
         unit_counted(out, v[i].count, report_count_word(metric));
     }
@@ -120,14 +142,14 @@ static void line_left_out(const struct diff *d, const struct style *s, struct st
     if (f->ignore.patterns.count || f->suppress.rules.count || defaults ||
         !value_is_zero(a->tree.ignored) || !value_is_zero(b->tree.ignored)) {
         summary_label(out, s, "ignored");
-        add_both(out, d->query->metric, a->tree.ignored, b->tree.ignored);
+        add_both(d, out, a->tree.ignored, b->tree.ignored);
         strbuf_printf(out, ", not in the table%s\n",
                       defaults ? "; some options were given to run, --no-defaults leaves them out"
                                : "");
     }
     if (!value_is_zero(a->tree.outside) || !value_is_zero(b->tree.outside)) {
         summary_label(out, s, "outside");
-        add_both(out, d->query->metric, a->tree.outside, b->tree.outside);
+        add_both(d, out, a->tree.outside, b->tree.outside);
         strbuf_puts(out, " not matching the filters, not in the table\n");
     }
 }
@@ -211,8 +233,9 @@ static void add_stacks(const struct diff *d, const struct style *s, struct strbu
         unit_amount(out, d->query->metric, r->self[0].amount);
         strbuf_puts(out, " -> ");
         unit_amount(out, d->query->metric, r->self[1].amount);
-        say(out, ", %+N %r, thread %s\n", change.count, report_count_title(d->query->metric),
-            r->thread && *r->thread ? r->thread : "[unknown]");
+        if (d->counted)
+            say(out, ", %+N %r", change.count, report_count_title(d->query->metric));
+        say(out, ", thread %s\n", r->thread && *r->thread ? r->thread : "[unknown]");
         stack_text(&a->frames, &a->merged, r->call[which], STACK_FRAMES, s, out);
     }
 }
@@ -232,7 +255,9 @@ static void add_left_out(const struct diff *d, struct strbuf *out)
 
 static void add_next(const struct diff *d, const struct style *s, struct strbuf *out)
 {
-    const char *more = diff_is_empty(d)                  ? "--metric total"
+    bool total = metric_is_known(d->side[0].profile, METRIC_TOTAL) &&
+                 metric_is_known(d->side[1].profile, METRIC_TOTAL);
+    const char *more = diff_is_empty(d) && total         ? "--metric total"
                        : d->query->by == BY_STACK        ? "--tree"
                        : d->query->metric == METRIC_LIVE ? "--by stack --top 3"
                                                          : NULL;

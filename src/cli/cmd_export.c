@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "export/export.h"
+#include "export/tables.h"
 #include "model/sample_sums.h"
 #include "store/file.h"
 #include "view/page.h"
@@ -70,21 +71,28 @@ static int check_options(const struct query_options *o, const struct wanted *w, 
     if (!f)
         return err_set(err, -EINVAL,
                        "--format is missing; tidemark export --help lists the formats");
-    bool shaped = o->by_given || o->top_given || o->min_given;
     const struct {
-        unsigned bit;
+        unsigned format, table; /* bits of what takes it */
         bool given;
         const char *option;
-    } options[] = {{EXPORT_METRIC, o->metric_given, "--metric"},
-                   {EXPORT_METRIC, q->size != SIZE_REQUESTED, "--size"},
-                   {EXPORT_AT, q->at != NULL, "--at"},
-                   {EXPORT_SINCE, q->since != NULL, "--since"},
-                   {EXPORT_TABLE, w->table != NULL, "--table"},
-                   {EXPORT_TABLE, shaped, "--by, --top and --min"}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].given && !(f->takes & options[i].bit))
+    } options[] = {{EXPORT_METRIC, EXPORT_METRIC, o->metric_given, "--metric"},
+                   {EXPORT_METRIC, EXPORT_METRIC, q->size != SIZE_REQUESTED, "--size"},
+                   {EXPORT_AT, EXPORT_AT, q->at != NULL, "--at"},
+                   {EXPORT_SINCE, EXPORT_SINCE, q->since != NULL, "--since"},
+                   {EXPORT_TABLE, EXPORT_TABLE, w->table != NULL, "--table"},
+                   {EXPORT_TABLE, TABLE_BY, o->by_given, "--by"},
+                   {EXPORT_TABLE, TABLE_TOP, o->top_given, "--top"},
+                   {EXPORT_TABLE, TABLE_MIN, o->min_given, "--min"},
+                   {0, TABLE_STACKS, stack_filter_is_given(&q->filter), "options such as --within"},
+                   {0, TABLE_PROCESS, q->process != NULL, "--process"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].given && (f->takes & options[i].format) != options[i].format)
             return err_set(err, -EINVAL, "the format %s does not support it; leave out %s", f->name,
                            options[i].option);
+        if (options[i].given && !((table_takes(w->table) | EXPORT_TABLE) & options[i].table))
+            return err_set(err, -EINVAL, "the table %s does not depend on it; leave out %s",
+                           w->table, options[i].option);
+    }
     if (f->whole && (q->process || stack_filter_is_given(&q->filter)))
         return err_set(err, -EINVAL, "the format %s holds the whole recording; leave out %s",
                        f->name, q->process ? "--process" : "options such as --within");

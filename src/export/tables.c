@@ -11,6 +11,7 @@
 #include "answer/marks.h"
 #include "answer/peaks.h"
 #include "answer/threads.h"
+#include "model/combined_profile.h"
 
 typedef int table_writer(struct export *e, const struct report_sink *sink, struct strbuf *out,
                          struct err *err);
@@ -191,13 +192,33 @@ static int write_processes(struct export *e, const struct report_sink *sink, str
 static const struct table {
     const char *name;
     table_writer *write;
-    bool presets; /* the command's default */
-} tables[] = {{"report", write_report, false},   {"leaks", write_leaks, true},
-              {"marks", write_marks, false},     {"stamps", write_stamps, false},
-              {"threads", write_threads, false}, {"peaks", write_peaks, false},
-              {"growth", write_growth, true},    {"findings", write_findings, true},
-              {"maps", write_maps, false},       {"processes", write_processes, false}};
+    unsigned takes; /* set of enum export_takes and enum table_takes */
+    bool presets;   /* the command's default */
+} tables[] = {
+    {"report", write_report, ~0u, false},
+    {"leaks", write_leaks,
+     EXPORT_AT | EXPORT_SINCE | TABLE_TOP | TABLE_MIN | TABLE_STACKS | TABLE_PROCESS | TABLE_ALL,
+     true},
+    {"marks", write_marks, TABLE_PROCESS, false},
+    {"stamps", write_stamps, TABLE_PROCESS, false},
+    {"threads", write_threads,
+     EXPORT_AT | EXPORT_SINCE | TABLE_TOP | TABLE_STACKS | TABLE_PROCESS | TABLE_ALL, false},
+    {"peaks", write_peaks,
+     EXPORT_AT | EXPORT_SINCE | TABLE_TOP | TABLE_STACKS | TABLE_PROCESS | TABLE_ALL, false},
+    {"growth", write_growth, TABLE_TOP | TABLE_STACKS | TABLE_PROCESS, true},
+    {"findings", write_findings, TABLE_TOP | TABLE_STACKS | TABLE_PROCESS | TABLE_ALL, true},
+    {"maps", write_maps, EXPORT_AT | EXPORT_SINCE | TABLE_TOP | TABLE_PROCESS, false},
+    {"processes", write_processes, 0, false},
+};
 #define TABLES (sizeof tables / sizeof *tables)
+
+unsigned table_takes(const char *name)
+{
+    for (size_t i = 0; i < TABLES && name; i++)
+        if (strcmp(tables[i].name, name) == 0)
+            return tables[i].takes;
+    return ~0u;
+}
 
 int table_write(struct export *e, const struct report_sink *sink, struct strbuf *out,
                 struct err *err)
@@ -210,6 +231,11 @@ int table_write(struct export *e, const struct report_sink *sink, struct strbuf 
             q.filter.presets |= tables[i].presets && !e->presets_given;
             with.query = &q;
             strbuf_release(&names);
+            if (!(tables[i].takes & TABLE_ALL) && q.process &&
+                strcmp(q.process, COMBINED_PROFILE_WORD) == 0)
+                return err_set(err, -EINVAL,
+                               "--table %s is known for one process only; --process PID picks it",
+                               tables[i].name);
             return tables[i].write(&with, sink, out, err);
         }
         strbuf_printf(&names, "%s%s", i ? ", " : "", tables[i].name);

@@ -401,6 +401,14 @@ static void add_marks(struct combination *w)
               earlier_mark);
 }
 
+/* A part that was killed, or that called _exit, never began to end: its last state is used for that
+ * as well. */
+static const struct scan *scan_of(const struct profile *p, enum scan_kind kind)
+{
+    const struct scan *s = profile_scan(p, kind);
+    return s || kind != SCAN_EXIT ? s : profile_scan(p, SCAN_END);
+}
+
 /* Joins the scans of one kind from all parts, at the end of the combined profile. */
 static void add_scan(struct combination *w, enum scan_kind kind)
 {
@@ -412,9 +420,11 @@ static void add_scan(struct combination *w, enum scan_kind kind)
                        .led = true,
                        .first_row = into->live.count};
     bool any = false;
-    for (size_t i = 0; i < w->count; i++) {
+    for (size_t i = 0; i < w->count; i++)
+        any |= profile_scan(w->parts[i].from, kind) != NULL;
+    for (size_t i = 0; i < w->count && any; i++) {
         const struct part *part = &w->parts[i];
-        const struct scan *s = profile_scan(part->from, kind);
+        const struct scan *s = scan_of(part->from, kind);
         bool lost = false;
         for (size_t k = 0; s && k < s->row_count; k++) {
             struct live_row row = part->from->live.items[s->first_row + k];
@@ -426,10 +436,9 @@ static void add_scan(struct combination *w, enum scan_kind kind)
             row.last_ns += part->offset_ns;
             *vec_push(&into->live) = row;
         }
-        any |= s != NULL;
-        all.residency &= !s || s->residency;
+        all.residency &= !s || s->residency || s->kind != kind;
         all.led &= !lost || s->led;
-        all.held_ns += s ? s->held_ns : 0;
+        all.held_ns += s && s->kind == kind ? s->held_ns : 0;
         if (s && s->unreachable && !all.unreachable)
             all.unreachable = xstrdup(s->unreachable);
     }

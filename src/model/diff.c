@@ -1,4 +1,5 @@
 #include "model/diff.h"
+#include "model/imported.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -242,15 +243,16 @@ static int compare_nodes(const void *a, const void *b)
     return compare_by(a, b, true);
 }
 
-static enum diff_status status_of(const struct diff_row *r)
+static enum diff_status status_of(const struct diff *d, const struct diff_row *r)
 {
     if (!r->there[0])
         return DIFF_NEW;
     if (!r->there[1])
         return DIFF_GONE;
-    return value_is_zero(value_change(r->self)) && value_is_zero(value_change(r->total))
-               ? DIFF_SAME
-               : DIFF_CHANGED;
+    struct value self = value_change(r->self), total = value_change(r->total);
+    if (!d->counted)
+        self.count = total.count = 0;
+    return value_is_zero(self) && value_is_zero(total) ? DIFF_SAME : DIFF_CHANGED;
 }
 
 static void leave_out(struct diff *d, const struct diff_row *r)
@@ -347,6 +349,8 @@ int diff_query(struct diff *d, const struct recording *const recordings[2],
         diff_release(d);
         return code;
     }
+    d->counted =
+        known_counts(d->side[0].profile, q->metric) && known_counts(d->side[1].profile, q->metric);
     struct map rows = {0};
     bool tree = q->shape == SHAPE_TREE;
     *vec_push(&d->nodes) = (struct diff_node){0, 0};
@@ -359,7 +363,7 @@ int diff_query(struct diff *d, const struct recording *const recordings[2],
     map_release(&rows);
     for (size_t i = 0; i < d->rows.count; i++) {
         struct diff_row *r = &d->rows.items[i];
-        r->status = status_of(r);
+        r->status = status_of(d, r);
         d->count[r->status]++;
         d->scale += amount_size(value_change(r->self).amount);
     }
@@ -387,12 +391,22 @@ void diff_release(struct diff *d)
     *d = (struct diff){0};
 }
 
+/* Of what both sides know. */
+static bool same_totals(const struct totals *a, const struct totals *b)
+{
+    uint32_t unknown = a->unknown | b->unknown;
+    bool counted = !(unknown & UNKNOWN_COUNTS), live = !(unknown & UNKNOWN_LIVE),
+         all = !(unknown & UNKNOWN_TOTALS);
+    return (!all || a->bytes_allocated == b->bytes_allocated) &&
+           (!live || a->live_bytes == b->live_bytes) &&
+           (unknown & UNKNOWN_PEAK || a->peak_bytes == b->peak_bytes) &&
+           (!all || !counted || a->allocations == b->allocations) &&
+           (!live || !counted || a->live_blocks == b->live_blocks) &&
+           (!all || !live || !counted || a->frees == b->frees);
+}
+
 bool diff_is_empty(const struct diff *d)
 {
-    const struct totals *a = &d->side[0].answer.totals, *b = &d->side[1].answer.totals;
-    return d->count[DIFF_SAME] == d->count[DIFF_SAME] + d->count[DIFF_CHANGED] +
-                                      d->count[DIFF_NEW] + d->count[DIFF_GONE] &&
-           a->allocations == b->allocations && a->frees == b->frees &&
-           a->bytes_allocated == b->bytes_allocated && a->live_bytes == b->live_bytes &&
-           a->live_blocks == b->live_blocks && a->peak_bytes == b->peak_bytes;
+    return !d->count[DIFF_CHANGED] && !d->count[DIFF_NEW] && !d->count[DIFF_GONE] &&
+           same_totals(&d->side[0].answer.totals, &d->side[1].answer.totals);
 }

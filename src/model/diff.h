@@ -52,6 +52,7 @@ struct diff_side {
 struct diff {
     const struct query *query;
     struct diff_side side[2];
+    bool counted; /* are numbers of blocks known on both sides? */
     struct strpool names;
     VEC(struct diff_node) nodes; /* the paths of stacks or trees */
     struct map children;         /* (parent, name) -> node */

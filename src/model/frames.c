@@ -158,7 +158,14 @@ uint32_t frame_table_marker(struct frame_table *t, const char *name)
                                          .unmatched = true});
 }
 
-/* The name after renaming, and the flags that the filter gives it. */
+static uint16_t pattern_flags(const struct frame_table *t, const char *name)
+{
+    return (uint16_t)(stack_filter_name_flags(t->filter, &t->recorded, name) |
+                      (pattern_list_match(&t->filter->fold, name) ? CALL_DROPPED : 0));
+}
+
+/* The name after renaming, and the flags that the filter gives it. Patterns match the name before
+ * --merge too: a filter that was given to run is not lost. */
 static struct renamed examine(struct frame_table *t, const char *name)
 {
     struct renamed out = {0};
@@ -178,14 +185,14 @@ static struct renamed examine(struct frame_table *t, const char *name)
         name = comparable.data;
         out.flags |= CALL_RENAMED;
     }
+    bool has_patterns = filter && !(out.flags & CALL_ALLOCATOR);
+    if (has_patterns)
+        out.flags |= pattern_flags(t, name);
     if (filter && rename_list_apply(&filter->merge, name, &other)) {
         out.flags |= CALL_RENAMED;
         name = other.data;
-    }
-    if (filter && !(out.flags & CALL_ALLOCATOR)) {
-        out.flags |= stack_filter_name_flags(filter, &t->recorded, name);
-        if (pattern_list_match(&filter->fold, name))
-            out.flags |= CALL_DROPPED;
+        if (has_patterns)
+            out.flags |= pattern_flags(t, name);
     }
     out.name = strpool_add(&t->strings, name);
     strbuf_release(&other);

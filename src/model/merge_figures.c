@@ -118,11 +118,14 @@ static void add_live(struct merge_scan *to, const struct merge_source *s,
                      const struct live_row *from, uint32_t interval)
 {
     uint32_t site = s->site[from->site];
-    struct live_row empty = {.site = site, .interval = interval, .reach = from->reach};
-    uint32_t *number = map_at(&to->of, merge_live_key(&empty));
+    struct live_row key = *from;
+    key.site = site;
+    key.interval = interval;
+    uint32_t *number = map_at(&to->of, merge_live_key(&key));
     if (*number == MAP_NONE) {
         *number = (uint32_t)to->rows.count;
-        *vec_push(&to->rows) = empty;
+        *vec_push(&to->rows) =
+            (struct live_row){.site = site, .interval = interval, .reach = from->reach};
     }
     struct live_row *row = &to->rows.items[*number];
     row->blocks += from->blocks;

@@ -90,11 +90,12 @@ struct merge_scan {
     struct map of; /* merge_live_key -> row */
 };
 
-/* What identifies a row of a scan: its site, its interval of the merge, and its reach. */
+/* What identifies a row of a scan: its site, its interval of the merge, its reach, and whether its
+ * blocks have pages that were never touched: they are counted. */
 static inline uint64_t merge_live_key(const struct live_row *row)
 {
     _Static_assert(REACHES <= 4, "two bits are enough");
-    return (uint64_t)row->site << 3 | row->interval << 2 | row->reach;
+    return (uint64_t)row->site << 4 | (row->untouched ? 8 : 0) | row->interval << 2 | row->reach;
 }
 
 struct merge_figures {

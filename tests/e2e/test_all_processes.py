@@ -81,3 +81,13 @@ def test_notes_of_all_processes(t):
     pid = t.report(profile)["processes"][-1]["pid"]
     t.equal("of the one", t.ask(profile, "report", "--process", str(pid))["notes"][:1], ["it made no allocations"])
     t.equal("of all", t.ask(profile, "report", "--process", "all")["notes"], [])
+
+
+def test_leaks_when_all_began_to_end(t):
+    """A process that called _exit never began to end: what it held last counts, as in report."""
+    profile = t.record("/bin/sh", "-c", "%s keep 3 1000; %s _exit; true" % (t.build("left_blocks.c", "-O1"), t.build("ends.c", "-O1")))
+    for moment in ("exit", "end"):
+        live = t.report(profile, "live", "--process", "all", "--at", moment)["totals"]
+        leaks = t.ask(profile, "leaks", "--process", "all", "--no-presets", "--at", moment)["totals"]
+        t.equal("at " + moment, (leaks["bytes"], leaks["blocks"]), (live["live_bytes"], live["live_blocks"]))
+        t.true("both are there", leaks["bytes"] >= 3000 + 64000, leaks)

@@ -277,6 +277,9 @@ def test_wrong_usage(t):
                                      (("--format", "csv", "--table", "mark"), 2, "one of report, leaks"), (("--format", "sqlite", "-o", "-"), 2, "name a file"),
                                      (("--format", "sqlite", "--within", "main"), 2, "holds the whole recording"), (("--format", "html", "--process", "1"), 2, "leave out --process"),
                                      (("--format", "pprof", "--metric", "cpu"), 1, "no CPU samples"), (("--format", "pprof", "--process", "1"), 1, "no process 1"),
+                                     (("--format", "csv", "--table", "threads", "--metric", "total"), 2, "leave out --metric"), (("--format", "npy", "--table", "growth", "--at", "50%"), 2, "leave out --at"),
+                                     (("--format", "csv", "--table", "marks", "--within", "main"), 2, "such as --within"), (("--format", "csv", "--table", "peaks", "--min", "5"), 2, "leave out --min"),
+                                     (("--format", "csv", "--table", "processes", "--process", "1"), 2, "leave out --process"), (("--format", "csv", "--table", "marks", "--process", "all"), 2, "--process PID"),
                                      (("--format", "pprof", "--within", "nothing"), 1, "--within"), (("--formt", "x"), 2, "--format")):
         stdout, stderr, got = t.run("export", profile, *arguments)
         t.equal("status of %s" % (arguments,), (got, stdout, stderr.count("\n")), (status, "", 1))

@@ -582,3 +582,17 @@ def test_interrupted(t):
     child.stderr.close()
     t.true("ended by it", child.returncode != 0, child.returncode)
     t.equal("files", sorted(os.listdir(t.dir)), ["fifo"])
+
+
+def test_diff_with_unknown_counts(t):
+    """massif has no numbers of blocks, and not what was allocated: a difference calls neither of them zero."""
+    recorded = t.record(t.build("imported.c"))
+    t.run("export", recorded, "--format", "massif", "-o", t.file("a.massif"))
+    profile = imported(t, t.file("a.massif"))
+    for files in ((recorded, profile), (profile, recorded)):
+        found = json.loads(t.run("diff", *files, "--json")[0])
+        t.equal("rows", (found["same"], {row["status"] for row in found["rows"]}), (True, {"same"}))
+        t.equal("counts", {row["change_count"] for row in found["rows"]} | {found["sum"]["change"]["count"]}, {None})
+        text = t.run("diff", *files)[0]
+        t.true("in words", re.search(r"^allocated +(\S+ \S+ -> not known|not known -> \S+ \S+)$", text, re.MULTILINE), text)
+        t.true("and no blocks", re.search(r"^live .* \(no change\)$", text, re.MULTILINE), text)

@@ -454,6 +454,35 @@ static void test_churn_that_takes_no_time(void **state)
     }
 }
 
+/* Two lines of a function have a block of 8 MiB, one after the other, and use three eighths of it: the
+ * function never holds 16 MiB, for the heap never does. */
+static void test_untouched_one_after_the_other(void **state)
+{
+    (void)state;
+    struct recording *r = recording_new();
+    struct profile *p = fx_profile(r, 100, 1, "./app");
+    fx_symbol_table(r, p);
+    uint32_t thread = fx_thread(p, 100, "main"), caller = fx_node(p, 0, 0x1010);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t site = fx_site(p, fx_node(p, caller, 0x1020 + i), thread, DOMAIN_HEAP);
+        fx_peaks(p, site, i ? 0 : PEAK, !i, PEAK, 1, PEAK);
+        fx_interval(p, (i + 1) * SECOND, PEAK);
+        fx_row(p, site, PEAK, 1, 1, 0);
+        *vec_push(&p->freed_readings) = (struct freed_reading){site, 1, PEAK, 1, PEAK * 5 / 8};
+    }
+    p->duration_ns = 2 * SECOND;
+    p->peak_bytes = PEAK;
+    struct query q = {.top = QUERY_ALL};
+    struct findings f;
+    assert_int_equal(findings_init(&f, r, &q, NULL), 0);
+    assert_int_equal(f.list.count, 1);
+    assert_int_equal(f.list.items[0].kind, FINDING_OVERSIZED);
+    assert_int_equal(f.list.items[0].bytes, 5 * MIB);
+    assert_int_equal(f.list.items[0].of_bytes, PEAK);
+    findings_release(&f);
+    recording_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_wrappers),
         cmocka_unit_test(test_overloads_of_a_wrapper),
         cmocka_unit_test(test_churn_that_takes_no_time),
+        cmocka_unit_test(test_untouched_one_after_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

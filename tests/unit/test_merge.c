@@ -91,6 +91,42 @@ static void test_sums_and_spreads(void **state)
     strbuf_release(&bytes);
 }
 
+/* Only blocks with untouched pages are counted, also where a site has others of the same kind. */
+static void test_untouched_blocks(void **state)
+{
+    (void)state;
+    struct strbuf bytes = {0};
+    struct merging *m = merging_new();
+    struct recording *r = rank_of(0, 1);
+    struct profile *p = r->profiles.items;
+    for (uint32_t i = 0; i < 2; i++)
+        *vec_push(&p->live) = (struct live_row){.site = SITE_D,
+                                                .interval = i,
+                                                .reach = REACH_REACHABLE,
+                                                .blocks = 10 + i,
+                                                .bytes = 8192,
+                                                .untouched = i ? 4096 : 0};
+    *vec_push(&p->scans) = (struct scan){
+        .kind = SCAN_END, .intervals = p->intervals.count, .residency = true, .row_count = 2};
+    struct query q;
+    struct answer a;
+    query_init(&q);
+    q.metric = METRIC_UNTOUCHED;
+    fx_answer(&a, r, &q);
+    fx_expect_sum(&a, 4096, 11);
+    answer_release(&a);
+    add(m, r, "x.tide");
+    written(merging_finish(m), &bytes);
+    merging_free(m);
+    r = parsed(&bytes);
+    fx_answer(&a, r, &q);
+    fx_expect_sum(&a, 4096, 11);
+    answer_release(&a);
+    query_release(&q);
+    recording_free(r);
+    strbuf_release(&bytes);
+}
+
 static void same_bytes(const struct strbuf *a, const struct strbuf *b)
 {
     assert_int_equal(a->size, b->size);
@@ -299,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_sums_and_spreads),     cmocka_unit_test(test_order_and_grouping),
         cmocka_unit_test(test_matching_by_build_id), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_merge_intervals),      cmocka_unit_test(test_module_index),
+        cmocka_unit_test(test_untouched_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,25 @@ static void test_frees_of_others(void **state)
     target_free(t);
 }
 
+/* A block that another thread frees before the interval ends was live nevertheless. */
+static void test_own_peak_of_a_block_that_another_frees(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t account = account_of(&r[0], 1, 0);
+    changed(&r[0], account, (struct wire_account){.allocs = 1, .size = 100, .slack = 4});
+    changed(&r[1], account_of(&r[1], account, WIRE_ACCOUNT_OTHERS),
+            (struct wire_account){.frees = 1, .size = 100, .slack = 4});
+    drain_counters(t);
+    assert_u64_equal(t->ledger.live.bytes, 0);
+    heap_peak_settle(t, 5);
+    struct site_amounts m = site_amounts_get(&t->ledger.amounts, &t->ledger.accounts.items[0]);
+    assert_u64_equal(m.own_peak_bytes, 100);
+    assert_u64_equal(m.own_peak_blocks, 1);
+    target_free(t);
+}
+
 /* While all blocks of an account are alike, their number says everything. */
 static void test_blocks_that_are_alike(void **state)
 {
@@ -539,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_unused_rings),
         cmocka_unit_test(test_small_rows),
         cmocka_unit_test(test_frees_of_others),
+        cmocka_unit_test(test_own_peak_of_a_block_that_another_frees),
         cmocka_unit_test(test_blocks_that_are_alike),
         cmocka_unit_test(test_blocks_that_are_not_alike),
         cmocka_unit_test(test_frees_before_the_allocations),

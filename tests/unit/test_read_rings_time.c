@@ -79,6 +79,39 @@ static void test_mark_made_between_the_two_looks(void **state)
     target_free(t);
 }
 
+/* Several threads may note a peak that is too low. What is live at the end of an interval is exact,
+ * and the peak is not below it. */
+static void test_peak_at_the_end_of_an_interval(void **state)
+{
+    (void)state;
+    struct ring r[3];
+    struct target *t = target_open(r);
+    uint32_t tick = t->header->tick;
+    alloc(&r[0], 100, 0, 1);
+    alloc(&r[1], 50, 0, 2);
+    target_boundary(t, INTERVAL);
+    target_drain(t, INTERVAL);
+    for (unsigned i = 0; i < 2; i++)
+        tick_to(&r[i], tick + 1);
+    release(&r[0], 100, 0, 1);
+    t->header->totals.peak_bytes = 120;
+    target_end(t, 2 * INTERVAL);
+    finish(t);
+    heap_peak_settle_time(&t->profile);
+    assert_u64_equal(t->profile.intervals.items[0].end_ns, INTERVAL);
+    assert_u64_equal(t->profile.peak_bytes, 150);
+    assert_u64_equal(t->profile.peak_blocks, 2);
+    assert_u64_equal(t->profile.peak_time_ns, INTERVAL);
+    uint64_t bytes = 0, blocks = 0;
+    for (size_t i = 0; i < t->profile.sites.count; i++) {
+        bytes += t->profile.sites.items[i].at_peak_bytes;
+        blocks += t->profile.sites.items[i].at_peak_blocks;
+    }
+    assert_u64_equal(bytes, 150);
+    assert_u64_equal(blocks, 2);
+    target_free(t);
+}
+
 /* The time that was noted may be one of the interval before, or of one after. */
 static void test_time_of_the_peak(void **state)
 {
@@ -187,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_later_tick_is_in_the_next_interval),
         cmocka_unit_test(test_mark_made_between_the_two_looks),
+        cmocka_unit_test(test_peak_at_the_end_of_an_interval),
         cmocka_unit_test(test_time_of_the_peak),
         cmocka_unit_test(test_time_of_a_peak_that_no_interval_has),
         cmocka_unit_test(test_figures_before_an_interval_has_ended),

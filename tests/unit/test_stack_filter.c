@@ -158,6 +158,23 @@ static void test_merge(void **state)
     done(&a, r, &q);
 }
 
+/* Patterns match old and new names, so that renaming takes nothing out of a filter. */
+static void test_merge_and_patterns(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"^work$", "^worker$"};
+    for (size_t i = 0; i < 2; i++) {
+        struct answer a;
+        struct query q = {.metric = METRIC_LIVE};
+        rename_list_add(&q.filter.merge, "s/^worker$/work/", NULL);
+        pattern_list_add(&q.filter.ignore, names[i], "--ignore", NULL);
+        struct recording *r = ask(&a, &q);
+        fx_expect_sum(&a, 450, 9);
+        assert_int_equal(a.tree.ignored.amount, 3200);
+        done(&a, r, &q);
+    }
+}
+
 static void test_thread(void **state)
 {
     (void)state;
@@ -296,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_within),
         cmocka_unit_test(test_ignore),
         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_and_patterns),
         cmocka_unit_test(test_thread),
         cmocka_unit_test(test_python),
         cmocka_unit_test(test_python_folded),

@@ -1,8 +1,11 @@
 #include "collect/counting/heap_peak.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "collect/counting/target.h"
+#include "store/rows.h"
 
 /* --- when the heap is at its peak ------------------------------------------------------------- */
 
@@ -148,12 +151,16 @@ static void begin_site(struct ledger *l, struct account *a)
     a->at_peak_blocks = 0;
 }
 
-/* For a site whose own peak is known only from the ends of intervals. */
+/* For a site whose own peak is known only from the ends of intervals: there were at least those
+ * values, and its largest block. */
 static void raise_own_peak(struct ledger *l, struct account *a, const struct amount *at_peak)
 {
     struct site_amounts m = site_amounts_get(&l->amounts, a);
+    const struct amount largest = {.bytes = m.largest_bytes, .blocks = 1};
     const struct amount *higher =
         (int64_t)at_peak->bytes > (int64_t)m.live.bytes ? at_peak : &m.live;
+    if ((int64_t)largest.bytes > (int64_t)higher->bytes)
+        higher = &largest;
     if ((int64_t)higher->bytes <= (int64_t)m.own_peak_bytes)
         return;
     m.saved_epoch = l->peak_epoch;
@@ -220,6 +227,68 @@ void heap_peak_settle(struct target *t, uint64_t now_ns)
      * was noted. */
     settle_at(t, epoch + 1);
     t->profile.peak_time_ns = now_ns;
+}
+
+/* --- an end of an interval that is higher ---------------------------------------------------- */
+
+/* Adds up what each account had at the end of this slice. false: the rows do not have its total. */
+static bool live_at_end(const struct target *t, size_t slice, struct amount *live)
+{
+    const struct ledger *l = &t->ledger;
+    const struct units units = ledger_units(l);
+    uint64_t sum = 0;
+    for (size_t i = 0; i <= slice; i++) {
+        const struct slice *s = &t->timeline.slices.items[i];
+        struct cursor c = {.at = (const uint8_t *)s->rows.data,
+                           .end = (const uint8_t *)s->rows.data + s->rows.size};
+        uint32_t previous = UINT32_MAX;
+        struct row row;
+        for (size_t r = 0; r < s->row_count && row_take(&c, &previous, &row, &units); r++) {
+            if (!domain_is_live(l->accounts.items[row.site].domain))
+                continue;
+            live[row.site].bytes += row.columns[COL_BYTES] - row.columns[COL_FREED];
+            live[row.site].blocks += row.columns[COL_ALLOCS] - row.columns[COL_FREES];
+            live[row.site].usable += row.columns[COL_USABLE] - row.columns[COL_USABLE_FREED];
+            sum += row.columns[COL_BYTES] - row.columns[COL_FREED];
+        }
+    }
+    return sum == t->timeline.slices.items[slice].live_bytes;
+}
+
+void heap_peak_settle_ends(struct target *t)
+{
+    struct ledger *l = &t->ledger;
+    size_t found = SIZE_MAX;
+    uint64_t highest = l->peak_bytes;
+    for (size_t i = 0; i < t->timeline.slices.count; i++) {
+        uint64_t live_bytes = t->timeline.slices.items[i].live_bytes;
+        if ((int64_t)live_bytes <= (int64_t)highest)
+            continue;
+        highest = live_bytes;
+        found = i;
+    }
+    if (found == SIZE_MAX)
+        return;
+    struct amount *live = xcalloc(l->accounts.count, sizeof *live);
+    if (live_at_end(t, found, live)) {
+        struct interval *v = &t->timeline.slices.items[found].interval;
+        l->peak_bytes = l->peak_blocks = 0;
+        for (size_t i = 0; i < l->accounts.count; i++) {
+            struct account *a = &l->accounts.items[i];
+            if (!domain_is_live(a->domain))
+                continue;
+            struct site_amounts m = site_amounts_get(&l->amounts, a);
+            m.at_peak = live[i];
+            m.saved_epoch = l->peak_epoch;
+            site_amounts_set(&l->amounts, a, &m);
+            l->peak_bytes += live[i].bytes;
+            l->peak_blocks += live[i].blocks;
+        }
+        t->profile.peak_time_ns = v->end_ns;
+        if (v->peak_bytes < l->peak_bytes)
+            v->peak_bytes = l->peak_bytes;
+    }
+    free(live);
 }
 
 void heap_peak_settle_time(struct profile *p)

@@ -27,6 +27,10 @@ void heap_peak_restart(struct target *t);
 /* Computes, before target_finish, what each site had at the peak, and the sizes and lifetimes of
  * its blocks. The peak is never less than what is live now. */
 void heap_peak_settle(struct target *t, uint64_t now_ns);
+/* The program notes its peak from totals that its threads report in portions, so with several
+ * threads it may be too low; the ends of intervals are exact. If one of them is higher than the
+ * noted peak, it becomes the peak. After the last interval was closed. */
+void heap_peak_settle_ends(struct target *t);
 /* Moves the time of the peak into the interval in which it was. The collector notices a peak at its
  * next pass, when that interval may be over; or the peak comes after the beginning of the pass,
  * whose time it gets. */

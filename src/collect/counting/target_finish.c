@@ -86,6 +86,7 @@ void target_pause(struct target *t, uint64_t now_ns)
         untouched_settle(t);
     interval_log_close(&t->timeline, &t->ledger, now_ns, target_tick(t), false);
     interval_log_settle(&t->timeline, &t->ledger);
+    heap_peak_settle_ends(t);
     t->profile.duration_ns = now_ns;
     if (!t->header)
         return;
