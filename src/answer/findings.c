@@ -75,8 +75,11 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
         strbuf_puts(out, "; the other process");
     else
         say(out, "; the other %N processes", all->analysed - 1);
-    say(out, " lost %B", wrapped_less(all->lost_bytes, b->lost_bytes));
-    if (is_clean(all))
+    int64_t lost = wrapped_less(all->lost_bytes, b->lost_bytes);
+    say(out, " lost %B", lost);
+    if (is_clean(all) && lost)
+        strbuf_puts(out, ", too little in any process for a finding");
+    else if (is_clean(all))
         say(out, ", and %r nothing worth your time either", all->analysed == 2 ? "has" : "have");
 }
 

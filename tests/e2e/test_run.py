@@ -56,6 +56,8 @@ def test_a_value_in_a_name_asks_for_no_command(t):
     """Only the pattern does; and a name of which nothing is left is refused before the program runs."""
     t.run("run", "--quiet", "-o", "%q{TIDE_TEST}", "--", program(t), env={"TIDE_TEST": "|touch ran"})
     t.equal("files", (t.status, written(t)), (0, ["|touch ran"]))
+    t.run("run", "--quiet", "-o", '|cat >"%q{TIDE_TEST}"', "--", program(t), env={"TIDE_TEST": "a b;`touch no`$(touch no)'\"é"})
+    t.equal("in a command it is a word", (t.status, written(t)), (0, ["a_b__touch_no___touch_no___é", "|touch ran"]))
     for name in ("%q{TIDE_UNSET}", "| %q{TIDE_UNSET}"):
         one_line(t, ("run", "--quiet", "-o", name, "--", "/usr/bin/touch", t.file("ran")), 125, "nothing is left", name)
     t.equal("the program did not run", os.path.exists(t.file("ran")), False)

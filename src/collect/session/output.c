@@ -1,5 +1,6 @@
 #include "collect/session/output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,10 +17,21 @@
 
 #include "base/path.h"
 
+/* Appends a value. In a shell command, no character of it means anything but itself, however the
+ * user quotes it. */
+static void add_value(struct strbuf *b, const char *value, bool piped)
+{
+    for (const char *c = value; *c; c++) {
+        bool plain = isalnum((unsigned char)*c) || strchr("_.,:+@%/=-", *c) || *c & 0x80;
+        strbuf_putc(b, plain || !piped ? *c : '_');
+    }
+}
+
 char *output_name(const char *pattern, const char *program, pid_t pid, struct err *err)
 {
     struct strbuf b = {0};
     char text[256] = "";
+    bool piped = *pattern == '|';
     for (const char *s = pattern; *s; s++) {
         if (*s != '%') {
             strbuf_putc(&b, *s);
@@ -30,7 +42,7 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
         struct tm local;
         switch (*++s) {
         case 'n':
-            strbuf_puts(&b, path_base(program));
+            add_value(&b, path_base(program), piped);
             break;
         case 'p':
             strbuf_printf(&b, "%d", pid);
@@ -40,7 +52,7 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             break;
         case 'h':
             if (gethostname(text, sizeof text - 1) == 0)
-                strbuf_puts(&b, text);
+                add_value(&b, text, piped);
             break;
         case 't':
             strftime(text, sizeof text, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
@@ -51,7 +63,7 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             if (end) {
                 char *variable = xstrndup(s + 2, (size_t)(end - s - 2));
                 const char *value = getenv(variable);
-                strbuf_puts(&b, value ? value : "");
+                add_value(&b, value ? value : "", piped);
                 free(variable);
                 s = end;
                 break;
@@ -65,7 +77,6 @@ char *output_name(const char *pattern, const char *program, pid_t pid, struct er
             return NULL;
         }
     }
-    bool piped = *pattern == '|';
     if (!b.size || (piped && !b.data[1 + strspn(b.data + 1, " \t")])) {
         err_set(err, -EINVAL, "nothing is left of output name '%s': its variables are empty",
                 pattern);
