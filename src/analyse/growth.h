@@ -128,6 +128,7 @@ struct growth_site {
     /* Without marks: the rise since its growth began, measured over allocations. */
     int64_t risen_bytes;
     bool grows;         /* it grows up to the last mark */
+    bool fills_arenas;  /* a part of what it gained is CPython's arenas */
     struct trend trend; /* of its live bytes; begin and end are indexes of marks */
 };
 

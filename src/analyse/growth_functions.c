@@ -290,6 +290,16 @@ static bool is_whole_leak(const struct growth *g, const struct growth_site *site
            (double)site->bytes >= WHOLE_SHARE * (double)site->lost_bytes;
 }
 
+static bool fills_arenas(const struct finder *f, uint32_t place)
+{
+    const struct profile *p = f->places->total.profile;
+    for (size_t i = 0; i < p->sites.count; i++)
+        if (f->places->of_site[i] == place && p->sites.items[i].domain == DOMAIN_ARENA &&
+            f->gained.sites[i].amount > 0)
+            return true;
+    return false;
+}
+
 static void judge(struct finder *f, const struct chosen *c, size_t k)
 {
     struct growth *g = f->g;
@@ -311,6 +321,7 @@ static void judge(struct finder *f, const struct chosen *c, size_t k)
                      : !site.trend.stopped && still_grows_without_marks(c, f, k, &site.risen_bytes);
     if (!site.grows && !is_other(g, &site))
         return;
+    site.fills_arenas = fills_arenas(f, place);
     site.call = places_call(f->places, place, f->gained.sites, &site.leaf);
     if (after < 0)
         site.freed_bytes = after > -site.bytes ? -after : site.bytes > 0 ? site.bytes : 0;
@@ -366,6 +377,32 @@ static int by_growth(const void *a, const void *b)
                                   : (x->place > y->place) - (x->place < y->place);
 }
 
+/*
+ * A function that makes small objects has another arena only now and then, and a dict of them
+ * doubles: steps of such different sizes that its own series is a ramp, but not surely one. What is
+ * resident of the arenas is known at every mark. If that grows and no function surely does, those
+ * that fill arenas do.
+ */
+static void add_functions_that_fill_arenas(struct growth *g)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->sites.count; i++)
+        if (g->sites.items[i].domain == DOMAIN_HEAP)
+            return;
+    if (!g->mark || !g->arenas_are_live || !growth_grows(g, GROWTH_ARENAS))
+        return;
+    for (size_t i = 0; i < g->other.count; i++) {
+        struct growth_site site = g->other.items[i];
+        const struct trend *t = &site.trend;
+        site.grows = site.fills_arenas && t->model == TREND_RAMP && t->slope > 0 && !t->stopped;
+        if (site.grows)
+            *vec_push(&g->sites) = site;
+        else
+            g->other.items[kept++] = site;
+    }
+    g->other.count = kept;
+}
+
 static void sum_freed(struct growth *g)
 {
     double gained = 0, freed = 0;
@@ -413,6 +450,7 @@ void growth_find_functions(struct growth *g, const struct recording *r)
         find(g, &g->mapped, DOMAIN_MAPPED, METRIC_MAPPED);
     if (gained(g, GROWTH_POOLS) && open_places(g, r, METRIC_POOL, &g->pools))
         find(g, &g->pools, DOMAIN_POOL, METRIC_POOL);
+    add_functions_that_fill_arenas(g);
     if (g->sites.count)
         qsort(g->sites.items, g->sites.count, sizeof *g->sites.items, by_growth);
     if (g->other.count)

@@ -342,12 +342,11 @@ static inline __attribute__((always_inline)) bool read_frames(struct python_thre
     if (LIKELY(before && p->remembered[before - 1].frame == frame) && stand(p, before))
         return true; /* nothing has changed */
     for (; frame && !matches(p, frame); frame = caller_of(frame)) {
-        /* Half of what there is room for, so that it is not cut again at once. */
-        if (UNLIKELY(fresh == PYTHON_FRAMES / 2 || p->count + fresh == PYTHON_FRAMES)) {
+        if (UNLIKELY(p->count + fresh == PYTHON_FRAMES)) {
             p->count = 0;
-            if (fresh >= PYTHON_FRAMES / 2) {
+            if (fresh == PYTHON_FRAMES) { /* half of them, so that it is not cut again at once */
                 p->cut = true;
-                return remember(p, fresh, before);
+                return remember(p, PYTHON_FRAMES / 2, before);
             }
         }
         if (UNLIKELY(!python_is_pointer(frame)))

@@ -86,3 +86,21 @@ def test_what_others_lost(t):
     t.true("the child lost it", others["processes"] == 1 and others["lost_bytes"] >= 18 * 20000, others)
     t.equal("in JSON", t.ask(profile, "growth")["others"], others)
     t.true("one line", re.search(r"\nothers     1 other process lost [0-9.]+ KiB in \d+ blocks; see tidemark leaks\n", text), text)
+
+
+def test_a_dict_of_small_objects(t):
+    """Few arenas and a doubling table are no steady series, but that the objects grow is known: findings name who makes them."""
+    program = t.file("remember.py")
+    with open(program, "w") as out:
+        out.write("import tidemark\n"
+                  "cache = {}\n"
+                  "def remember(event):\n"
+                  "    for key in range(event * 1000, event * 1000 + 1000): cache[key] = None\n"
+                  "for event in range(60):\n"
+                  "    remember(event)\n"
+                  "    tidemark.mark('event')\n")
+    profile = t.record("/usr/bin/python3", program)
+    growth = t.ask(profile, "growth")
+    t.equal("growth", (growth["verdict"], [s["function"] for s in growth["sites"]]), ("growth", ["remember"]))
+    t.true("named", ": remember, remember.py:4" in growth["answer"], growth["answer"])
+    t.equal("findings", [(f["kind"], f["function"]) for f in t.ask(profile, "findings")["findings"]], [("growth", "remember")])

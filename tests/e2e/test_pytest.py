@@ -152,6 +152,22 @@ def test_another_thread():
 def test_any_thread():
     in_a_thread(64 << 20)
 
+@pytest.mark.limit_memory("200 MB")
+def test_the_peak_of_all():
+    c.free(c.malloc(128 << 20))
+
+@pytest.mark.limit_memory("1 MB", current_thread_only=True)
+def test_another_thread_shortly():
+    in_a_thread(8 << 20)
+    c.free(c.malloc(8000))
+    c.free(kept.pop())
+
+@pytest.mark.limit_memory("1 MB", current_thread_only=True)
+def test_this_thread_shortly():
+    in_a_thread(8 << 20)
+    c.free(c.malloc(2 << 20))
+    c.free(kept.pop())
+
 def cache(size):
     kept.append(c.malloc(size))
 
@@ -170,7 +186,9 @@ def test_markers_of_pytest_memray(t):
     run_pytest(t, *EXACT, "--junit-xml", "junit.xml", "test_memray.py")
     t.equal("outcomes", {name: outcome for name, (outcome, _) in junit(t).items()},
             {"test_a_megabyte_is_1024_kilobytes": "passed", "test_a_byte_more": "failed", "test_another_thread": "passed",
-             "test_any_thread": "failed", "test_a_cache_is_no_leak": "passed", "test_what_is_chosen": "failed"})
+             "test_any_thread": "failed", "test_the_peak_of_all": "passed",
+             "test_another_thread_shortly": "passed", "test_this_thread_shortly": "failed",
+             "test_a_cache_is_no_leak": "passed", "test_what_is_chosen": "failed"})
 
 
 HELD = """

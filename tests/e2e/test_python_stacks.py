@@ -418,6 +418,34 @@ def test_turned_off(t):
         t.true("one line about " + word, sentence in stderr and stderr.count("\n") == 1, stderr)
 
 
+REMEMBERED = 8192  # Python frames of a stack
+
+
+@cases(version=("3.8", "3.10", "3.11", "3.12", "3.13"), before=(0, 4500))
+def test_frames_that_come_at_once(t, version, before):
+    """A stack that the recorder meets when it is already deep has all of its frames, whatever it remembered before."""
+    program = t.file("deep.py")
+    with open(program, "w") as out:
+        out.write("import ctypes, sys, threading\n"
+                  "m = ctypes.CDLL(None).malloc\n"
+                  "def other(n):\n"
+                  "    if n: return other(n - 1)\n"
+                  "    m(60000)\n"
+                  "def down(n):\n"
+                  "    if n: return down(n - 1)\n"
+                  "    m(50000)\n"
+                  "def both():\n"
+                  "    m(40000); other(%d); down(5000)\n"
+                  "sys.setrecursionlimit(100000)\n"
+                  "threading.stack_size(400 << 20)\n"
+                  "down(10)\n"
+                  "t = threading.Thread(target=both)\n"
+                  "t.start()\nt.join()\n" % before)
+    rows = t.report(t.record(interpreter(version), program), "live", "--by", "stack")["rows"]
+    depths = [[f["function"] for f in r["stack"]].count("down") for r in rows if r["bytes"] == 50000]
+    t.equal("frames", sorted(depths), [11, 5001])
+
+
 @cases(version=("3.8", "3.10", "3.11", "3.12", "3.13"))
 def test_more_frames_than_are_remembered(t, version):
     """Outer frames are left out, and counted as such; code that is made without end loses its names, not more."""
@@ -438,7 +466,7 @@ def test_more_frames_than_are_remembered(t, version):
     for n in range(13):
         depth = [f["function"] for f in rows[50000 + n] if f["kind"] == "python"].count("down")
         whole = 12001 - 1000 * n
-        t.true("%d frames of %d" % (depth, whole), depth == whole if whole < 4000 else 4000 < depth <= whole, depth)
+        t.true("%d frames of %d" % (depth, whole), depth == whole if whole <= REMEMBERED else REMEMBERED // 2 <= depth <= whole, depth)
         inner = next(i for i, f in enumerate(rows[50000 + n]) if f["kind"] == "python")
         own = [f["function"] for f in rows[50000 + n][:inner]]
         t.true("no outer frame is further in", not {"clone3", "start_thread", "thread_run", "pythread_wrapper"} & set(own), own)

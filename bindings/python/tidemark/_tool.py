@@ -127,24 +127,33 @@ def lines_at_peak(since, at, peak_bytes, count):
         return [], False
 
 
-def stacks_of(path, since, at):
-    answer = ask("report", path, since, at, "--metric", "live", "--by", "stack", "--python-only", "--top", "0", "--min", "0")
+def stacks_of(path, since, at, metric):
+    answer = ask("report", path, since, at, "--metric", metric, "--by", "stack", "--python-only", "--top", "0", "--min", "0")
     return [(row["bytes"], row["thread"], [(f["function"], f["file"], f["line"]) for f in row["stack"]])
             for row in answer["rows"]] if answer else None
 
 
-def stacks(since, at, peak_bytes=None):
-    """[(bytes, thread, [(function, file, line)])] of what is left at a mark since another, or, with peak_bytes, of
-    what was live between them at the highest moment; None if that is not known."""
+def stacks(since, at):
+    """[(bytes, thread, [(function, file, line)])] of what is left at a mark since another; None if that is not known."""
     try:
         with so_far() as path:
-            for moment in (moments_of_peak(path, since, at) if peak_bytes else (at,)) if path else ():
-                rows = stacks_of(path, since, moment)
-                if rows and (not peak_bytes or 0.5 * peak_bytes <= sum(r[0] for r in rows) <= 1.1 * peak_bytes):
-                    return rows
+            return stacks_of(path, since, at, "live") if path else None
     except (NotFound, OSError, ValueError, KeyError):
-        pass
-    return None
+        return None
+
+
+def stacks_at_peak(since, at, peak_bytes):
+    """The same of what was live between them at the highest moment, or if that is not known, of all that was allocated;
+    and whether it is the former."""
+    try:
+        with so_far() as path:
+            for moment in moments_of_peak(path, since, at) if path else ():
+                rows = stacks_of(path, since, moment, "live")
+                if rows and 0.95 * peak_bytes <= sum(row[0] for row in rows) <= 1.05 * peak_bytes:
+                    return rows, True
+            return stacks_of(path, since, at, "total") if path else None, False
+    except (NotFound, OSError, ValueError, KeyError):
+        return None, False
 
 
 def size(count):

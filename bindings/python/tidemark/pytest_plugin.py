@@ -163,14 +163,18 @@ def counts(thread, frames, mine, chosen):
 
 
 def narrowed(item, name, amount, since, at):
-    """The part of what was measured that counts according to the marker's options."""
+    """The part of what was measured that counts according to the marker's options; of a peak whose threads are not known,
+    it is at most what they allocated."""
     given = item.get_closest_marker(name).kwargs
     mine = given.get("current_thread_only") and threading.current_thread() is threading.main_thread()
     chosen = given.get("filter_fn")
     if not mine and not chosen:
         return amount
-    found = _tool.stacks(since, at, amount if name == "limit_memory" else None)
-    return amount if found is None else sum(size for size, thread, frames in found if counts(thread, frames, mine, chosen))
+    found, known = _tool.stacks_at_peak(since, at, amount) if name == "limit_memory" else (_tool.stacks(since, at), True)
+    if found is None:
+        return amount
+    part = sum(size for size, thread, frames in found if counts(thread, frames, mine, chosen))
+    return part if known else min(amount, part)
 
 
 def complaint(item, heap):
@@ -181,7 +185,7 @@ def complaint(item, heap):
         limit = limit_of(item, name)
         if limit is None or amount is None or amount <= limit:
             continue
-        since, at = label_of(item) + "#-1", label_of(item) + ".end#-1"
+        since, at, whole = label_of(item) + "#-1", label_of(item) + ".end#-1", amount
         amount = narrowed(item, name, amount, since, at)
         if amount <= limit:
             continue
@@ -189,7 +193,7 @@ def complaint(item, heap):
         if name == "limit_leaks":
             rows, title = _tool.lines(since, at, "live", LINES), "what is left, by line:"
         else:
-            rows, live = _tool.lines_at_peak(since, at, amount, LINES)
+            rows, live = _tool.lines_at_peak(since, at, whole, LINES)
             title = ("what was live then, by line:" if live else
                      "what it allocated in all, by line (the highest was too short to know what was live then):")
         if rows:
