@@ -20,11 +20,12 @@ LEFT_OUT = re.compile(r"^(//.*|#(?!define).*|import .*|from .* import .*|(0x[0-9
 
 # The last system call that the headers of glibc 2.27 know, which `make tarball` builds with.
 LAST_CALL = {"x86_64": 332, "aarch64": 291}
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 OLDER = "src/base/older_libc.h"  # defines those that are missing
 
 
 def source_files():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    os.chdir(ROOT)
     return sorted(os.path.join(folder, name) for top in FOLDERS for folder, _, names in os.walk(top) for name in names
                   if name.endswith(ENDINGS) and not folder.startswith("bench/out"))  # what benchmarks make
 
@@ -57,7 +58,7 @@ def missing_calls(files):
     """Names of system calls that a file uses and older headers lack: the file must ask for them or include OLDER."""
     names = subprocess.run(["cc", "-dM", "-E", "-include", "sys/syscall.h", "-x", "c", os.devnull], stdout=subprocess.PIPE, check=True, text=True).stdout
     newer = {name for name, number in re.findall(r"#define __NR_(\w+) (\d+)", names) if int(number) > LAST_CALL[platform.machine()]}
-    with open(OLDER, encoding="utf-8") as file:
+    with open(os.path.join(ROOT, OLDER), encoding="utf-8") as file:
         defined = set(re.findall(r"#define SYS_(\w+)", file.read()))
     for name, text in files.items():
         if not name.startswith("src/") or name == OLDER:

@@ -67,16 +67,19 @@ static int64_t *most_held(const struct findings *f)
             *peak = xcalloc(f->places.count + 1, sizeof *peak);
     for (size_t i = 0; i < p->intervals.count; i++) {
         const struct interval *v = &p->intervals.items[i];
-        const struct row *rows = &p->rows.items[v->first_row];
-        for (size_t r = 0; r < v->row_count; r++) {
-            uint32_t place = of_site[rows[r].site];
-            if (place != PLACE_NONE && domain_is_live(p->sites.items[rows[r].site].domain))
-                live[place] = wrapped(live[place], (int64_t)(rows[r].columns[COL_BYTES] -
-                                                             rows[r].columns[COL_FREED]));
+        const size_t end = v->first_row + v->row_count;
+        for (size_t k = v->first_row; k < end; k++) {
+            const struct row *r = &p->rows.items[k];
+            uint32_t place = of_site[r->site];
+            if (place != PLACE_NONE && domain_is_live(p->sites.items[r->site].domain))
+                live[place] =
+                    wrapped(live[place], (int64_t)(r->columns[COL_BYTES] - r->columns[COL_FREED]));
         }
-        for (size_t r = 0; r < v->row_count; r++)
-            if (of_site[rows[r].site] != PLACE_NONE)
-                keep_higher(&most[of_site[rows[r].site]], live[of_site[rows[r].site]]);
+        for (size_t k = v->first_row; k < end; k++) {
+            uint32_t place = of_site[p->rows.items[k].site];
+            if (place != PLACE_NONE)
+                keep_higher(&most[place], live[place]);
+        }
     }
     for (size_t i = 0; i < p->sites.count; i++) {
         const struct site *s = &p->sites.items[i];

@@ -23,7 +23,7 @@ int main(void)
     fill();
     tide_mark("full");
     for (int i = 0; i < 100; i++)
-        free(blocks[i]);
+        free(blocks[i]), blocks[i] = NULL; /* else it would point to a block that stays */
     tide_mark("empty");
     stay();
     return 0;
