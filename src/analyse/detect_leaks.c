@@ -102,6 +102,7 @@ void detect_leaks(struct findings *f)
     f->indirect = xcalloc((size_t)f->places.count + 1, sizeof *f->indirect);
     if (!scan)
         return;
+    bool doubts = leak_scan_doubts(p, scan);
     f->basis.reach_known = true;
     struct losing l = {.sites = xcalloc(p->sites.count + 1, sizeof *l.sites),
                        .led = xcalloc((size_t)f->places.count + 1, sizeof *l.led),
@@ -110,6 +111,8 @@ void detect_leaks(struct findings *f)
         const struct live_row *r = &p->live.items[i];
         uint32_t place = f->places.of_site[r->site];
         f->basis.blocks_checked += (int64_t)r->blocks;
+        if (doubts && r->reach == REACH_UNKNOWN)
+            f->basis.doubted_blocks += (int64_t)r->blocks;
         if (place != PLACE_NONE && (r->reach == REACH_LOST || r->reach == REACH_INDIRECT))
             add_row(f, &l, r, place);
     }

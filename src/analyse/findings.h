@@ -74,6 +74,7 @@ struct findings_basis {
     bool reach_known;
     /* Lost: including what only lost blocks lead to. */
     int64_t blocks_checked, lost_bytes, lost_blocks;
+    int64_t doubted_blocks; /* of those that were checked; see leak_scan_doubts */
     uint64_t peak_bytes;
     double temporary_share; /* of the time, over all functions */
     double overhead_share;  /* of what the allocator reserved at the peak */

@@ -22,6 +22,17 @@ const struct scan *leak_scan_judged(const struct profile *p, const char **why)
     return NULL;
 }
 
+/* A scan at the end that was not repeated does not know what was allocated since the one at exit. */
+bool leak_scan_doubts(const struct profile *p, const struct scan *s)
+{
+    const struct scan *exit = profile_scan(p, SCAN_EXIT);
+    size_t looked = exit && exit < s ? exit->intervals : s->intervals;
+    for (size_t i = s->first_row; !s->unreachable && i < s->first_row + s->row_count; i++)
+        if (p->live.items[i].reach == REACH_UNKNOWN && p->live.items[i].interval < looked)
+            return true;
+    return false;
+}
+
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out)
 {
     if (s->kind != SCAN_ASKED) {

@@ -29,6 +29,10 @@ int leak_scan_resolve(const struct profile *p, const char *word, const struct sc
  */
 const struct scan *leak_scan_judged(const struct profile *p, const char **why);
 
+/* Did the scan look at blocks that it could not call lost or reachable, because the runtime that
+ * they belonged to had released their owners (Ruby does)? */
+bool leak_scan_doubts(const struct profile *p, const struct scan *s);
+
 /* "end", "exit", "leaks#2". */
 void leak_scan_name(const struct profile *p, const struct scan *s, struct strbuf *out);
 

@@ -80,9 +80,13 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
     size_t start = summary_begin(out, s, label);
     say(out, "%B in %N block(s) from %N stack(s)%r", sum->bytes, sum->blocks, sum->places, meaning);
     if (kind == REACH_UNKNOWN) {
+        bool doubted = leak_scan_doubts(l->profile, l->scan);
         say(out, "%s",
-            l->scan->unreachable ? l->scan->unreachable : "allocated after the last leak scan");
-        add_earlier(l, out);
+            l->scan->unreachable ? l->scan->unreachable
+            : doubted            ? "what they belonged to was released before the leak scan"
+                                 : "allocated after the last leak scan");
+        if (!doubted)
+            add_earlier(l, out);
     }
     if (kind == REACH_REACHABLE && l->growing.places)
         say(out, "; %B of it grew through the whole run", l->growing.bytes);
@@ -311,6 +315,9 @@ static void add_answer(const struct leaks *l, const struct style *s, struct strb
         say(&text, "%B in %N block(s) %r lost", bytes, blocks, blocks == 1 ? "was" : "were");
         add_first(l, bytes, &text);
         strbuf_putc(&text, '.');
+    } else if (l->sums[REACH_UNKNOWN].blocks && leak_scan_doubts(l->profile, l->scan)) {
+        say(&text, "Nothing is known to be lost; of %B in %N block(s) it is not known.",
+            l->sums[REACH_UNKNOWN].bytes, l->sums[REACH_UNKNOWN].blocks);
     } else if (l->sums[REACH_UNKNOWN].blocks && !l->scan->unreachable &&
                l->sums[REACH_REACHABLE].blocks) {
         say(&text, "Nothing was lost of what was allocated %r the last leak scan.",

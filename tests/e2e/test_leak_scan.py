@@ -324,3 +324,17 @@ def test_traced_by_another(t):
     found, _ = run.end()
     t.true("the recording too", "process %d" % tracer.pid in found[0].reason, found[0].reason)
     t.true("later it is permitted", found[-1].reason == "" and found[-1].sizes()["lost"] == [2003], found[-1].sizes())
+
+
+def test_what_ruby_leaves_is_not_known(t):
+    """Its objects are released as it ends, what they own is not. An extension's blocks are judged as always."""
+    profile = t.record(t.build("ruby_like.c", "-O1"), t.build("loses_in_extension.c", "-O1", shared=True))
+    leaks = t.ask(profile, "leaks", "--top", "0", "--min", "0")
+    found = sorted((leak["kind"], leak["stack"][0]["function"], leak["bytes"], leak["count"]) for leak in leaks["leaks"]
+                   if leak["stack"][0]["function"] in ("own", "forget", "lose"))
+    t.equal("kinds", found, [("lost", "lose", 210, 7), ("unclassified", "forget", 64, 1), ("unclassified", "own", 5000, 50)])
+    report = t.report(profile)
+    t.equal("one note", [note.split(";")[0] for note in report["notes"] if note.startswith("Ruby")], ["Ruby released its objects before it ended"])
+    t.true("with its figures", any("4.9 KiB in 51 blocks" in note for note in report["notes"]), report["notes"])
+    text = t.run("leaks", profile)[0]
+    t.true("the text says why", "51 blocks from 2 stacks, unclassified: what they belonged to was released before the leak scan" in " ".join(text.split()), text)

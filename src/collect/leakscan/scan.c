@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/say.h"
 #include "collect/leakscan/roots.h"
+#include "collect/leakscan/ruby_end.h"
 #include "collect/leakscan/scan_forked.h"
 #include "collect/proc/stop_threads.h"
 #include "collect/proc/kernel_pointers.h"
@@ -416,7 +417,8 @@ struct root {
     uint64_t bytes;
     uint32_t blocks, row;
 };
-#define OLDER_ROOT UINT32_MAX /* an older block, which has no row */
+#define OLDER_ROOT UINT32_MAX       /* an older block, which has no row */
+#define RUBY_ROOT  (UINT32_MAX - 1) /* it is not known whether it is lost (ruby_end.h) */
 
 struct summing {
     struct scanning *scanning;
@@ -451,18 +453,47 @@ static void sum_up_older(struct summing *k)
     }
 }
 
+static struct block block_of(const struct reachability_block *seen, const struct scanned_block *of)
+{
+    return (struct block){.address = seen->address,
+                          .size = of->size,
+                          .usable = of->size + of->slack,
+                          .site = of->site,
+                          .birth = of->birth};
+}
+
+/* What Ruby's lost blocks lead to is not known to be lost either. */
+static void find_rubys(struct summing *k)
+{
+    struct scanning *s = k->scanning;
+    struct ruby_end ruby;
+    ruby_end_open(&ruby, s->target);
+    for (size_t i = 0; i < s->blocks.count; i++) {
+        const struct reachability_block *seen = &s->reach.blocks.items[i];
+        const struct scanned_block *of = &s->blocks.items[i];
+        struct block b = block_of(seen, of);
+        if (seen->state == REACH_LOST && !of->inherited && !of->older && ruby_end_is(&ruby, &b))
+            k->roots[seen->root].row = RUBY_ROOT;
+    }
+    for (size_t i = 0; i < s->blocks.count; i++) {
+        const struct reachability_block *seen = &s->reach.blocks.items[i];
+        if (is_lost(seen) && k->roots[seen->root].row == RUBY_ROOT)
+            ruby_end_count(&ruby, s->blocks.items[i].size);
+    }
+    ruby_end_close(&ruby, s->target);
+}
+
 static void sum_up(struct summing *k, const struct reachability_block *seen,
                    const struct scanned_block *of)
 {
     struct scanning *s = k->scanning;
     enum reach reach = (enum reach)seen->state;
-    if (reach == REACH_INDIRECT && k->roots[seen->root].row == OLDER_ROOT)
+    uint32_t row_of_root = is_lost(seen) ? k->roots[seen->root].row : 0;
+    if (reach == REACH_INDIRECT && row_of_root == OLDER_ROOT)
         reach = REACH_REACHABLE;
-    struct block b = {.address = seen->address,
-                      .size = of->size,
-                      .usable = of->size + of->slack,
-                      .site = of->site,
-                      .birth = of->birth};
+    else if (row_of_root == RUBY_ROOT)
+        reach = REACH_UNKNOWN;
+    struct block b = block_of(seen, of);
     if (of->inherited || of->older)
         return;
     uint64_t untouched =
@@ -480,7 +511,7 @@ static void sum_up(struct summing *k, const struct reachability_block *seen,
 static void add_led(struct summing *k)
 {
     for (size_t i = 0; i < k->scanning->reach.roots; i++) {
-        if (k->roots[i].row == OLDER_ROOT)
+        if (k->roots[i].row >= RUBY_ROOT)
             continue;
         struct live_row *row = &k->live_summary->rows.items[k->roots[i].row];
         row->led_bytes += k->roots[i].bytes;
@@ -520,6 +551,8 @@ void scan_finish(struct scanning *s)
     live_summary->looked = !s->left_out;
     k.roots = xcalloc(s->reach.roots + 1, sizeof *k.roots);
     sum_up_older(&k);
+    if (s->kind != SCAN_ASKED)
+        find_rubys(&k);
     for (size_t i = 0; i < s->blocks.count; i++)
         sum_up(&k, &s->reach.blocks.items[i], &s->blocks.items[i]);
     live_summary_close(live_summary);
