@@ -22,7 +22,8 @@ const struct scan *leak_scan_judged(const struct profile *p, const char **why)
     return NULL;
 }
 
-/* A scan at the end that was not repeated does not know what was allocated since the one at exit. */
+/* A scan at the end that was not repeated does not know what was allocated since the one at
+ * exit. */
 bool leak_scan_doubts(const struct profile *p, const struct scan *s)
 {
     const struct scan *exit = profile_scan(p, SCAN_EXIT);
