@@ -16,7 +16,8 @@ SITE static void own(char **objects)
     for (int i = 0; i < STRINGS; i++)
         objects[i] = malloc(100);
     for (int i = 0; i + 1 < STRINGS; i += 2)
-        memcpy(objects[i], &objects[i + 1], sizeof objects[i + 1]); /* every other one owns the next */
+        memcpy(objects[i], &objects[i + 1],
+               sizeof objects[i + 1]); /* every other one owns the next */
 }
 
 SITE static void forget(void)
