@@ -55,10 +55,10 @@ def test_attached(t):
         return
     with program(t) as p:
         p.tell("small 1000")
-        attached = Attached(t, p.pid)
+        first = Attached(t, p.pid)
         p.tell("small 10")
         p.tell("drop 1005")
-        profile = attached.detach()
+        profile = first.detach()
         other = Attached(t, p.pid, "--only-new").detach()
     with Browser() as browser:
         for file in (profile, other):
