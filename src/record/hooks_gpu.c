@@ -69,16 +69,20 @@ static bool is_refused(int result)
            (result >= 900 && result <= 908) /* .._STREAM_CAPTURE_.. */;
 }
 
-#define ALLOCATING(name, pool, size, parameters, arguments)                                        \
+/* `note` is done if the call succeeded. */
+#define NOTING(name, parameters, arguments, note)                                                  \
     int HOOK_OF(name) parameters;                                                                  \
     int HOOK_OF(name) parameters                                                                   \
     {                                                                                              \
         int(*function) parameters = gpu_next[GPU_##name];                                          \
         int result = function arguments;                                                           \
         if (result == 0)                                                                           \
-            record(pool, *out, size, CALLER());                                                    \
+            note;                                                                                  \
         return result;                                                                             \
     }
+
+#define ALLOCATING(name, pool, size, parameters, arguments)                                        \
+    NOTING(name, parameters, arguments, record(pool, *out, size, CALLER()))
 
 #define FREEING(name, pool, parameters, arguments)                                                 \
     int HOOK_OF(name) parameters;                                                                  \
@@ -126,32 +130,14 @@ int HOOK_OF(cuMemCreate)(memory_handle *out, size_t size, const struct memory_pr
     return result;
 }
 
-#define RETAINING(name, parameters, arguments)                                                     \
-    int HOOK_OF(name) parameters;                                                                  \
-    int HOOK_OF(name) parameters                                                                   \
-    {                                                                                              \
-        int(*function) parameters = gpu_next[GPU_##name];                                          \
-        int result = function arguments;                                                           \
-        if (result == 0)                                                                           \
-            record_reference(WIRE_GPU_RETAINED, *out, 0, 0);                                       \
-        return result;                                                                             \
-    }
-RETAINING(cuMemRetainAllocationHandle, (memory_handle * out, void *address), (out, address))
-RETAINING(cuMemImportFromShareableHandle, (memory_handle * out, void *shareable, int type),
-          (out, shareable, type))
-
-int HOOK_OF(cuMemMap)(device_address to, size_t size, size_t offset, memory_handle handle,
-                      unsigned long long flags);
-int HOOK_OF(cuMemMap)(device_address to, size_t size, size_t offset, memory_handle handle,
-                      unsigned long long flags)
-{
-    int (*function)(device_address, size_t, size_t, memory_handle, unsigned long long) =
-        gpu_next[GPU_cuMemMap];
-    int result = function(to, size, offset, handle, flags);
-    if (result == 0)
-        record_reference(WIRE_GPU_MAPPED, to, handle, size);
-    return result;
-}
+NOTING(cuMemRetainAllocationHandle, (memory_handle * out, void *address), (out, address),
+       record_reference(WIRE_GPU_RETAINED, *out, 0, 0))
+NOTING(cuMemImportFromShareableHandle, (memory_handle * out, void *shareable, int type),
+       (out, shareable, type), record_reference(WIRE_GPU_RETAINED, *out, 0, 0))
+NOTING(cuMemMap,
+       (device_address to, size_t size, size_t offset, memory_handle handle,
+        unsigned long long flags),
+       (to, size, offset, handle, flags), record_reference(WIRE_GPU_MAPPED, to, handle, size))
 
 int HOOK_OF(cuMemUnmap)(device_address from, size_t size);
 int HOOK_OF(cuMemUnmap)(device_address from, size_t size)
