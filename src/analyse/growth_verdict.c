@@ -383,7 +383,7 @@ static bool is_lost_in_rss(const struct growth *g)
     return !g->mark && rss >= NOISE_MOST && lost < SHARE_LEAST * rss;
 }
 
-/* How much the parts gain whose own series grow. */
+/* The sum of the parts whose own series grow. */
 static double known_rate(const struct growth *g)
 {
     double sum = 0;

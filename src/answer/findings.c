@@ -55,7 +55,7 @@ static void clean_reason(const struct findings_all *all, struct strbuf *out)
     else
         strbuf_puts(out, "; blocks are not classified as lost or reachable");
     if (b->doubted_blocks)
-        say(out, ", and of %N it is not known", b->doubted_blocks);
+        say(out, ", and for %N it is not known", b->doubted_blocks);
     if (b->grown_bytes)
         say(out,
             "; functions that grew gained %B, none of them much ('tidemark growth' lists them)",

@@ -83,7 +83,7 @@ static void line_kind(const struct leaks *l, const struct style *s, const char *
         bool doubted = leak_scan_doubts(l->profile, l->scan);
         say(out, "%s",
             l->scan->unreachable ? l->scan->unreachable
-            : doubted            ? "what they belonged to was released before the leak scan"
+            : doubted            ? "their owners were freed before the leak scan"
                                  : "allocated after the last leak scan");
         if (!doubted)
             add_earlier(l, out);
@@ -316,7 +316,7 @@ static void add_answer(const struct leaks *l, const struct style *s, struct strb
         add_first(l, bytes, &text);
         strbuf_putc(&text, '.');
     } else if (l->sums[REACH_UNKNOWN].blocks && leak_scan_doubts(l->profile, l->scan)) {
-        say(&text, "Nothing is known to be lost; of %B in %N block(s) it is not known.",
+        say(&text, "Nothing is known to be lost; for %B in %N block(s) it is not known.",
             l->sums[REACH_UNKNOWN].bytes, l->sums[REACH_UNKNOWN].blocks);
     } else if (l->sums[REACH_UNKNOWN].blocks && !l->scan->unreachable &&
                l->sums[REACH_REACHABLE].blocks) {

@@ -20,7 +20,7 @@ static bool is_libc(const char *name)
            text_begins(name, "ld-linux") || text_begins(name, "ld-2.");
 }
 
-void ruby_end_open(struct ruby_end *r, const struct target *t)
+bool ruby_end_open(struct ruby_end *r, const struct target *t)
 {
     const struct profile *p = &t->profile;
     bool found = false;
@@ -32,9 +32,13 @@ void ruby_end_open(struct ruby_end *r, const struct target *t)
         if (!is_ruby(name) && !is_libc(name) && !is_own_library(path))
             address_set_add(&r->others, m->start, m->end);
     }
+    if (!found) {
+        address_set_release(&r->others);
+        return false;
+    }
     address_set_settle(&r->others);
-    if (found)
-        r->sites = xcalloc(t->ledger.accounts.count + 1, sizeof *r->sites);
+    r->sites = xcalloc(t->ledger.accounts.count + 1, sizeof *r->sites);
+    return true;
 }
 
 static bool is_in(const struct address_set *set, uint64_t address)
@@ -57,7 +61,7 @@ static enum site_state state_of(const struct ruby_end *r, uint32_t site)
 
 bool ruby_end_is(struct ruby_end *r, const struct block *b)
 {
-    if (!r->sites || b->site >= r->target->ledger.accounts.count)
+    if (b->site >= r->target->ledger.accounts.count)
         return false;
     if (r->sites[b->site] == SITE_UNSEEN)
         r->sites[b->site] = (uint8_t)state_of(r, b->site);
@@ -70,7 +74,7 @@ void ruby_end_count(struct ruby_end *r, uint64_t size)
     r->bytes += size;
 }
 
-#define NOTE "Ruby released its objects before it ended;"
+#define NOTE "Ruby frees its objects before it ends, so"
 
 /* The note of an earlier scan, or a new one. */
 static char **note_of(struct target *t)
@@ -88,8 +92,9 @@ void ruby_end_close(struct ruby_end *r, struct target *t)
     struct strbuf text = {0};
     if (r->blocks) {
         say(&text,
-            NOTE " whether what they owned, %B in %N "
-                 "block(s), was lost is not known; 'tidemark ctl PID leaks' looks while it runs",
+            NOTE
+            " it is not known whether what they owned was lost: %B in %N block(s); 'tidemark ctl "
+            "PID leaks' scans the running program",
             r->bytes, r->blocks);
         *note_of(t) = strbuf_detach(&text);
     }

@@ -17,11 +17,12 @@
 struct ruby_end {
     const struct target *target;
     struct address_set others; /* code of other modules */
-    uint8_t *sites;            /* what is known about each site; NULL: it is no Ruby program */
+    uint8_t *sites;            /* what is known about each site */
     uint64_t blocks, bytes;    /* what was counted */
 };
 
-void ruby_end_open(struct ruby_end *r, const struct target *t);
+/* false: it is no Ruby program, and there is nothing to close. */
+bool ruby_end_open(struct ruby_end *r, const struct target *t);
 /* Did Ruby's own code allocate this lost block? */
 bool ruby_end_is(struct ruby_end *r, const struct block *b);
 /* Counts a block of which it is not known whether it was lost. */

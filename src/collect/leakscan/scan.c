@@ -467,7 +467,8 @@ static void find_rubys(struct summing *k)
 {
     struct scanning *s = k->scanning;
     struct ruby_end ruby;
-    ruby_end_open(&ruby, s->target);
+    if (!ruby_end_open(&ruby, s->target))
+        return;
     for (size_t i = 0; i < s->blocks.count; i++) {
         const struct reachability_block *seen = &s->reach.blocks.items[i];
         const struct scanned_block *of = &s->blocks.items[i];
