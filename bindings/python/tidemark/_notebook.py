@@ -208,16 +208,17 @@ def run_cell(cell, options):
                                start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     threads = [threading.Thread(target=_copy, args=pair, daemon=True)
                for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))]
-    for thread in threads:
-        thread.start()
     failure = None
     try:
+        for thread in threads:
+            thread.start()
         process.wait()
     except KeyboardInterrupt:
         _end(process)
         failure = "the cell was interrupted"
     for thread in threads:
-        thread.join(WAIT_S)
+        if thread.is_alive():
+            thread.join(WAIT_S)
     profile = _recording(names, before, script)
     if process.returncode and not failure:
         failure = "%s ended with status %d" % ("the cell" if profile else "tidemark run", process.returncode)
